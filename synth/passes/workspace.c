@@ -1,5 +1,7 @@
 #include "synth/passes/workspace.h"
 
+#include <math.h>
+
 #include "costmodel/device_defaults.h"
 #include "ir/runtime_limits.h"
 
@@ -329,4 +331,15 @@ void syn_workspace(syn_program *p)
         p->work_bytes[c] = w.work;
     }
     hb_arena_free(arena);
+}
+
+double syn_workspace_share(syn_program *p)
+{
+    double most = 0;
+    syn_workspace(p);
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
+        most = fmax(most, (double)syn_workspace_bytes(p, c) / (double)k->capacity);
+    }
+    return most;
 }

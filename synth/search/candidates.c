@@ -66,13 +66,7 @@ void pool_try_place(pool *p, candidate *c)
 {
     double *least = &p->waste[c->program->pairs.n > 0][c->program->has_sym];
     if (p->g->few_of) { // has no arena: what stands for several layers is one buffer
-        double beside = 0;
-        if (p->opt->wary) syn_workspace(c->program);
-        for (int k = 0; k < c->program->mesh->n_classes && p->opt->wary; k++) {
-            const cl_class *cls = &p->m->cluster->cls[c->program->mesh->cluster_class[k]];
-            beside =
-                fmax(beside, (double)syn_workspace_bytes(c->program, k) / (double)cls->capacity);
-        }
+        double beside = p->opt->wary ? syn_workspace_share(c->program) : 0;
         c->fits = c->share + beside <= SYN_FEW_FIT;
         return;
     }
@@ -445,12 +439,27 @@ bool pool_search(pool *p, const search_options *o, candidate *out)
     return search(p, o, NULL, out);
 }
 
+double pool_best_known(const pool *p)
+{
+    double own = p->best.program ? p->best.sec : 0, other = p->opt->known ? p->opt->known->best : 0;
+    return own > 0 && other > 0 ? fmin(own, other) : own + other;
+}
+
+// Is a plan that does not fit so slow that one with less memory will not be the best?
+static bool too_slow(const pool *p, const candidate *c, bool is_auto)
+{
+    double best = pool_best_known(p), far = !p->looking    ? SYN_RISE_FAR
+                                            : p->g->few_of ? SYN_RISE_FEW
+                                                           : SYN_RISE_LOOK;
+    return is_auto && best > 0 && c->sec > far * best;
+}
+
 bool pool_search_within_memory(pool *p, const search_options *options, const candidate *keep,
                                candidate *out)
 {
     search_options o = *options;
     bool is_auto = o.strategy == SYN_AUTO;
-    double low = 0, high = 0;
+    double low = 0, high = 0, hope = HUGE_VAL;
     candidate next;
     o.price = is_auto ? p->b->price : 0;
     if (!pool_search(p, &o, out)) return false;
@@ -463,7 +472,10 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     for (; !out->fits && rise < SYN_PRICE_MOST * step && !pool_out_of_time(p);
          rise *= SYN_PRICE_RISE) {
         if (is_auto && p->best.program && step > SYN_HOPELESS * p->best.sec) break;
+        out->behind = too_slow(p, out, is_auto);
+        if (out->behind) break;
         low = high > 0 ? high : o.price;
+        if (out->share < SYN_NEARLY_FITS) hope = fmin(hope, out->sec);
         o.price = high = rise;
         if (!search(p, &o, out, &next)) return true;
         bool stuck = rise >= enough && next.share > SYN_PRICE_STUCK * out->share;
@@ -489,6 +501,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
         }
         pool_forget(p, keep, out);
     }
+    out->hope = hope;
     return true;
 }
 

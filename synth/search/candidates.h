@@ -9,6 +9,7 @@
 #ifndef HAP_SYNTH_CANDIDATES_H
 #define HAP_SYNTH_CANDIDATES_H
 
+#include "synth/search/known_sets.h"
 #include "synth/search/synth.h"
 #include "synth/space/space.h"
 
@@ -31,6 +32,8 @@ typedef struct candidate {
     double additive; // without memory prices
     bool exact;      // additive is the optimum of space
     bool priced;     // memory had a price
+    bool behind;     // too slow for a higher price, though it does not fit
+    double hope;     // seconds of a plan that nearly fitted, at a lower price; 0, HUGE_VAL: none
     syn_choice choice;
     double lower; // proved of the search's value, memory prices included
 } candidate;
@@ -80,6 +83,7 @@ typedef struct pool {
     bool doubtful; // a plan was rejected by its certificate: leaders are placed and proved at once
     hb_str rejected;        // the checker's last words, if a plan was
     bool thrifty;           // memory has a price although there is enough
+    bool looking;           // at a set of fewer devices, for the first time
     bool no_put;            // no one-sided puts, whatever memory costs
     HB_VEC(board *) boards; // the first n_whole of them over all devices
     int n_whole;
@@ -103,6 +107,7 @@ typedef struct search_options {
 bool pool_search(pool *p, const search_options *s, candidate *out);
 // Lowers and simulates one choice of a space that lies in `arena`.
 candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice);
+double pool_best_known(const pool *p); // of this variant of the step or another; 0: none
 // For the best, without pairs and with them; fills sec_paired.
 void pool_offer(pool *p, candidate *c);
 candidate *pool_leader(pool *p); // of best and paired the faster one

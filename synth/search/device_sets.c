@@ -274,21 +274,30 @@ static struct known_set *known_set_of(const pool *p, const bool *keep)
     for (int i = 0; k && i < k->set.n; i++)
         if (k->set.p[i].key == key) return &k->set.p[i];
     if (!k) return NULL;
-    HB_PUSH(k->arena, &k->set, (struct known_set){key, HUGE_VAL});
+    HB_PUSH(k->arena, &k->set, (struct known_set){key, HUGE_VAL, HUGE_VAL});
     return &k->set.p[k->set.n - 1];
 }
 
 bool pool_set_is_slow(const pool *p, const bool *keep)
 {
+    const syn_known_sets *k = p->opt->known;
     const struct known_set *x = known_set_of(p, keep);
-    return x && isfinite(x->quickest) && p->opt->known->best > 0 &&
-           x->quickest > SYN_SET_SLOW * p->opt->known->best;
+    if (!x || k->best <= 0 || !isfinite(x->quickest)) return false;
+    if (x->quickest > SYN_SET_SLOW * k->best) return true;
+    int quicker = 0, better = 0, fit = 0;
+    for (int i = 0; i < k->set.n; i++) {
+        quicker += k->set.p[i].quickest < x->quickest;
+        better += k->set.p[i].best < x->best;
+        fit += isfinite(k->set.p[i].best);
+    }
+    return fit > 0 && quicker >= SYN_SETS_QUICK && (better >= SYN_SETS_BEST || !isfinite(x->best));
 }
 
-void pool_note_set(const pool *p, const bool *keep, double quickest)
+void pool_note_set(const pool *p, const bool *keep, double quickest, double best)
 {
     struct known_set *x = known_set_of(p, keep);
     if (x && quickest > 0) x->quickest = fmin(x->quickest, quickest);
+    if (x && best > 0) x->best = fmin(x->best, best);
 }
 
 double pool_least_seconds(const pool *p, const bool *keep)

@@ -22,22 +22,11 @@ device_sets pool_device_sets(const pool *p);
 // such the ones that are worth least go and the ones that are worth most come.
 void pool_add_neighbours(device_sets *s, const syn_mesh *of);
 
-// What the variants of a step (synth/search/variants.c) have found on sets of devices: none of them
-// is much quicker than the step with all the memory that it wants.
-struct known_set {
-    uint64_t key;
-    double quickest; // seconds, whether it fits or not
-};
-typedef struct syn_known_sets {
-    hb_arena *arena;
-    HB_VEC(struct known_set) set;
-    double best;    // seconds of the fastest plan that fits; 0: none
-    bool puts_kept; // a search without one-sided puts brought nothing
-} syn_known_sets;
-
-// Is no plan on these devices worth a look, by what other variants took there?
+// Is no plan on these devices worth a look, by what other variants took there? Worth one are those
+// that were not seen, and few that did best.
 bool pool_set_is_slow(const pool *p, const bool *keep);
-void pool_note_set(const pool *p, const bool *keep, double quickest);
+// best 0: none.
+void pool_note_set(const pool *p, const bool *keep, double quickest, double best);
 
 // Seconds that the arithmetic of a step takes at least, if the kept devices run as fast as an op
 // is ever priced (docs/theory.md section 3). Wants p->best.

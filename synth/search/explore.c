@@ -85,16 +85,19 @@ static bool near_by(double a, double b)
     return fabs(a - b) <= SYN_SAME_PLACE * fabs(b);
 }
 
-// Is a starting ratio's first plan worth its rounds of ratios, where others stand at `best`?
+// Is a starting ratio's first plan worth its rounds of ratios, where others stand at `best` (0:
+// nowhere)?
 static bool promising(const pool *p, const candidate *c, double best)
 {
-    if (best <= 0) return true;
-    if (!c->fits) return c->sec < best * SYN_FIRST_FAR;
+    bool ends = c->fits || c->behind, fewer = p->b->mesh->n_ranks < p->m->cluster->n_ranks;
+    double sec = c->hope > 0 ? fmin(c->sec, c->hope) : c->sec,
+           other = p->opt->known && !p->opt->lead ? p->opt->known->best : 0; // of other variants
     // No better than where another starting ratio ended, and so close to it that its ratios would
     // end there too.
-    if (c->sec >= best && c->sec < best * (1 + SYN_START_NEAR)) return false;
-    bool fewer = p->b->mesh->n_ranks < p->m->cluster->n_ranks;
-    return c->sec < best * (large(p) ? 1 : fewer ? SYN_FEWER_FAR : SYN_FIRST_FAR);
+    if (ends && c->sec >= best && c->sec < best * (1 + SYN_START_NEAR)) return false;
+    double far = !ends ? SYN_FIRST_FAR : large(p) ? 1 : fewer ? SYN_FEWER_FAR : SYN_FIRST_FAR;
+    if (best > 0 && sec >= best * far) return false;
+    return other <= 0 || !(large(p) || p->g->few_of) || sec < other * far;
 }
 
 // Copies of saved values widen the space and hardly move the cuts: the last search has them.
@@ -118,7 +121,7 @@ static bool first_plan(pool *p, syn_starting_ratio starting, const candidate *ke
 
 static double best_of(const pool *p)
 {
-    return p->best.program ? p->best.sec : p->opt->beat_sec;
+    return p->best.program ? p->best.sec : 0;
 }
 
 // Ratio LP and search in turn, from the plan of one starting ratio, until the simulator sees no
@@ -217,7 +220,7 @@ static void alternate(pool *p, syn_starting_ratio starting, const candidate *fir
     if (!promising(p, &cur, best)) return;
     if (!look) (void)hide_transfers(p, &cur, 0);
     take_rounds(p, starting, &cur, best);
-    if (cur.sec < best_of(p) * SYN_FIRST_FAR && hide_transfers(p, &cur, 1))
+    if (cur.sec < pool_best_known(p) * SYN_FIRST_FAR && hide_transfers(p, &cur, 1))
         take_rounds(p, starting, &cur, 0);
 }
 
@@ -540,9 +543,8 @@ static void explore_meshes(pool *p, int first_board, int n)
             k > 0 && p->best.program && at[i] > p->best.sec * (large(p) ? 1 : SYN_MESH_BEHIND);
         p->b = p->boards.p[first_board + i];
         if (k == 0 && have[i]) {
-            double beat = p->opt->beat_sec;
             bool other = n == 2 && have[1 - i] && first[1 - i].fits;
-            if (other) beat = beat > 0 ? fmin(beat, at[1 - i]) : at[1 - i];
+            double beat = other ? at[1 - i] : 0;
             syn_starting_ratio starting = start[0];
             candidate second;
             if (few_starts(p) && first_plan(p, start[1], &first[i], &second) && second.fits &&
@@ -657,13 +659,15 @@ static void look_at_set(pool *p, const bool *keep, set_boards *s)
     for (int k = s->first; k < s->first + s->n && !pool_out_of_time(p); k++) {
         if (choose && p->boards.p[k]->mesh->n_axes != axes) continue;
         p->b = p->boards.p[k];
+        p->looking = true;
         follow(p, SYN_STARTING_COMPUTE);
+        p->looking = false;
     }
     s->sec = HUGE_VAL;
     for (int i = s->first; i < s->first + s->n; i++) {
         const board *b = p->boards.p[i];
         if (b->best > 0) s->sec = fmin(s->sec, b->best);
-        pool_note_set(p, keep, b->quickest);
+        pool_note_set(p, keep, b->quickest, b->best);
     }
 }
 
@@ -684,13 +688,13 @@ static void look_at_sets(dropping *d, int most)
     for (; d->looked < d->sets.n && !pool_out_of_time(p); d->looked++) {
         const bool *keep = d->sets.keep[d->looked];
         if (pool_set_is_slow(p, keep)) continue;
-        if (!p->best.program || pool_least_seconds(p, keep) < p->best.sec)
+        if (!p->best.program || pool_least_seconds(p, keep) < pool_best_known(p))
             look_at_set(p, keep, &d->of[d->n++]);
     }
     double far = p->g->few_of ? SYN_ALONE_FEW : SYN_ALONE_FAR;
     qsort(d->of + first, (size_t)(d->n - first), sizeof *d->of, faster_set);
     for (int i = first; i < d->n && i - first < most && !pool_out_of_time(p); i++) {
-        if (d->of[i].n == 0 || d->of[i].sec >= far * best_of(p)) return;
+        if (d->of[i].n == 0 || d->of[i].sec >= far * pool_best_known(p)) return;
         explore_alone(p, d->of[i].first, d->of[i].n);
     }
 }
@@ -749,6 +753,30 @@ static void prefer_fewer(pool *p)
     pool_forget(p, NULL, NULL);
 }
 
+// Of the first variant of a step: how much quicker than on all devices it is on some.
+static void note_first(pool *p)
+{
+    syn_known_sets *k = p->opt->known;
+    if (!k || k->first_whole > 0) return;
+    for (int i = 0; i < p->n_whole; i++) {
+        double quickest = p->boards.p[i]->quickest;
+        if (quickest > 0 && (k->first_whole <= 0 || quickest < k->first_whole))
+            k->first_whole = quickest;
+    }
+    k->first_quickest = p->quickest;
+}
+
+// Would another variant of the step be far behind, if it had all the memory that it wants? By its
+// plans on all devices.
+static bool slow_variant(const pool *p)
+{
+    const syn_known_sets *k = p->opt->known;
+    if (!k || k->best <= 0 || k->first_whole <= 0 || p->quickest <= 0 || p->spare || p->doubtful)
+        return false;
+    double sec = p->quickest * k->first_quickest / k->first_whole;
+    return sec > SYN_VARIANT_SLOW * k->best;
+}
+
 void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
@@ -773,8 +801,10 @@ void pool_explore(pool *p)
         return;
     }
     explore_meshes(p, 0, p->n_whole);
+    if (slow_variant(p)) return;
     discounts(p);
     drop_devices(p);
+    note_first(p);
     be_thrifty(p, 0, p->n_whole);
     without_puts(p, 0, p->n_whole);
     polish(p);

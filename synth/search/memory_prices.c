@@ -30,6 +30,11 @@ void pool_sweep(pool *p)
         candidate c;
         o.price = price * step;
         if (pool_out_of_time(p) || !pool_search(p, &o, &c)) return;
+        // What it leaves free may let blocks be kept, which saves a quarter of a step at most.
+        double saves = p->g->recomputed.n > 0 ? SYN_AGAIN_MOST : 0;
+        double best = pool_best_known(p);
+        bool last = c.fits && best > 0 && c.sec * (1 - saves) > SYN_SWEEP_FAR * best;
         pool_forget(p, NULL, NULL);
+        if (last) return;
     }
 }

@@ -359,9 +359,18 @@ static bool out_of_time(const void *p)
     return pool_out_of_time(p);
 }
 
-// Among few layers the search ends with the plan that leads: it is not placed, rolled or proved,
-// and has no bounds.
-static void end_among_few(pool *p, syn_result *r)
+// Was another variant of the step so much faster that this one need not be finished?
+static bool far_behind(pool *p)
+{
+    const syn_known_sets *k = p->opt->known;
+    const candidate *lead = pool_leader(p);
+    if (p->opt->lead || !lead->program || !p->best.program || !k || k->leads <= 0) return false;
+    return lead->sec > SYN_ENDS_BEHIND * k->leads && p->best.sec > SYN_ENDS_BEHIND * k->best;
+}
+
+// Among few layers, and far behind, the search ends with the plan that leads: it is not placed,
+// rolled or proved, and has no bounds.
+static void end_unfinished(pool *p, syn_result *r)
 {
     candidate *lead = pool_leader(p);
     pool_keep_all(p, lead, &p->smallest);
@@ -412,8 +421,8 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
                        "number of devices, two or more, in each");
         return r;
     }
-    if (g->few_of) {
-        end_among_few(&p, &r);
+    if (g->few_of || far_behind(&p)) {
+        end_unfinished(&p, &r);
         r.plan_sec = pool_now() - begin;
         return r;
     }
@@ -425,7 +434,8 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
                                s < syn_n_strategies && !pool_out_of_time(&p);
          s++)
         if (!p.asked[s]) pool_baseline(&p, (syn_strategy)s);
-    if (o->baselines && r.status != SYN_FAILED_CHECK) pool_others(&p);
+    bool first = !o->known || o->known->leads <= 0; // what others do is said of the first variant
+    if (o->baselines && first && r.status != SYN_FAILED_CHECK) pool_others(&p);
     bool known = r.status != SYN_INFEASIBLE;
     bool better = p.best.program != best &&
                   (!known || p.best.sec < r.plain_sec * (1 - least_gain(&r, &p.best)));

@@ -11,14 +11,17 @@
 #include <string.h>
 
 #include "ir/fold.h"
+#include "synth/passes/workspace.h"
+#include "synth/plan/liveness.h"
 #include "synth/search/blocks.h"
-#include "synth/search/device_sets.h"
+#include "synth/search/known_sets.h"
 #include "synth/search/synth.h"
 #include "synth/space/space.h"
 
 typedef struct wish {
     int64_t chunks;
     const bool *again;
+    uint64_t kinds; // of the blocks: sets of as many blocks of each kind have the same
     double sec;
     bool done;
 } wish;
@@ -46,6 +49,7 @@ typedef struct planner {
     // The best plan without pairs, which alone decides what is planned next: pairs only add plans.
     const syn_program *plain; // NULL: none fits
     double plain_sec;
+    double last_sec;                // of the variant planned last; HUGE_VAL: none fits
     double quickest;                // of all that were simulated, whether they fit or not; 0: none
     double least_share, lean_bytes; // of the plan that took least, and what its forward pass saved
     int64_t lean_chunks;
@@ -53,6 +57,7 @@ typedef struct planner {
     bool loose; // other variants may fit: none is worth every effort yet
     double spent;
     HB_VEC(wish) wishes;
+    uint64_t *kind;    // of each block of the step: ops and sizes
     const ir_graph *g; // that is planned
     ir_again parts;
     // Among few layers: where the plans ended that are to be planned whole.
@@ -61,14 +66,38 @@ typedef struct planner {
     syn_known_sets known;
 } planner;
 
+// Blocks of equal ops and sizes are of one kind.
+static void find_kinds(planner *p)
+{
+    const ir_graph *g = p->step;
+    p->kind = HB_ARRAY(p->a, uint64_t, g->n_blocks + 1);
+    for (int i = 0; i < g->nodes.n; i++) {
+        const ir_node *n = &g->nodes.p[i];
+        if (n->block == 0) continue;
+        uint64_t of[3] = {p->kind[n->block - 1], (uint64_t)n->op, 0};
+        for (int k = 0; k < n->n_out; k++)
+            of[2] += (uint64_t)ir_elements(&g->tensors.p[n->out[k]]);
+        p->kind[n->block - 1] = hb_hash(of, sizeof of);
+    }
+}
+
+static uint64_t kinds_of(const planner *p, const bool *again)
+{
+    uint64_t sum = 0;
+    for (int b = 0; b < p->step->n_blocks; b++)
+        sum += again[b] ? p->kind[b] : 0;
+    return sum;
+}
+
 static wish *wish_of(planner *p, int64_t chunks, const bool *again)
 {
+    if (!p->kind) find_kinds(p);
     for (int i = 0; i < p->wishes.n; i++)
         if (p->wishes.p[i].chunks == chunks &&
             memcmp(p->wishes.p[i].again, again, (size_t)p->step->n_blocks) == 0)
             return &p->wishes.p[i];
     bool *own = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
-    HB_PUSH(p->a, &p->wishes, (wish){chunks, own, HUGE_VAL, false});
+    HB_PUSH(p->a, &p->wishes, (wish){chunks, own, kinds_of(p, again), HUGE_VAL, false});
     return &p->wishes.p[p->wishes.n - 1];
 }
 
@@ -150,9 +179,9 @@ static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *
     o.lead = lead;
     p->known.arena = p->a;
     p->known.best = fitting(p) ? p->plain_sec : 0;
+    p->known.leads = fitting(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
     o.known = &p->known;
     if (o.time_limit_sec > 0) o.time_limit_sec = fmax(o.time_limit_sec - p->spent, SYN_LEAST_TIME);
-    if (fitting(p) && (large(p) || p->step->few_of)) o.beat_sec = p->plain_sec;
     ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));
     if (!g) return false;
     p->g = g;
@@ -164,6 +193,7 @@ static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *
     }
     syn_result r = syn_synthesize(p->a, g, ir_factorize(p->a, g), p->m, &o);
     p->spent += r.plan_sec;
+    p->last_sec = r.status == SYN_OK && r.plain ? r.plain_sec : HUGE_VAL;
     if (p->step->few_of && r.status == SYN_OK) note_ending(p, chunks, again, &r);
     if (r.quickest_sec > 0 && (p->quickest <= 0 || r.quickest_sec < p->quickest))
         p->quickest = r.quickest_sec;
@@ -197,6 +227,18 @@ static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *
     return better;
 }
 
+// Where equal blocks lie matters little, and among few layers not at all: were sets like this one
+// planned?
+static bool known_kinds(const planner *p, const wish *w)
+{
+    int done = 0, enough = p->step->few_of ? 1 : SYN_ALIKE_SETS;
+    for (int i = 0; i < p->wishes.n; i++) {
+        const wish *x = &p->wishes.p[i];
+        done += x->done && x->chunks == w->chunks && x->kinds == w->kinds;
+    }
+    return done >= enough;
+}
+
 // The blocks that promise most of what was not planned; NULL: none does.
 static const bool *next_wish(const planner *p, int64_t chunks)
 {
@@ -204,6 +246,7 @@ static const bool *next_wish(const planner *p, int64_t chunks)
     for (int i = 0; i < p->wishes.n; i++) {
         const wish *w = &p->wishes.p[i];
         if (w->chunks != chunks || w->done || (next && w->sec >= next->sec)) continue;
+        if (known_kinds(p, w)) continue;
         if (!fitting(p) || w->sec * (1 - SYN_WISH_GAIN) < p->plain_sec) next = w;
     }
     return next ? next->again : NULL;
@@ -231,8 +274,10 @@ static int to_give_up(planner *p, const syn_blocks *b, int64_t chunks, bool *aga
             (near_by(b->sec[i], failed->sec) && near_by(bytes, failed->bytes)))
             continue;
         again[i] = false;
-        if (syn_blocks_fit(b, SYN_GIVE_UP_SIZE, again) && !wish_of(p, chunks, again)->done)
-            most = i;
+        if (syn_blocks_fit(b, SYN_GIVE_UP_SIZE, again)) {
+            const wish *w = wish_of(p, chunks, again);
+            if (!w->done && !known_kinds(p, w)) most = i;
+        }
         again[i] = true;
     }
     return most;
@@ -302,6 +347,7 @@ static void plan_variants(planner *p)
     plan(p, first, o->again ? o->again : none, NULL);
     if (p->least_share <= 0) return; // parameters and moments alone do not fit
     bool plain_fits = fitting(p);
+    double first_share = p->least_share;
     bool enough = fitting(p) && large(p);
     if (o->pins || o->strategy != SYN_AUTO || !(p->best.tight || next_wish(p, first))) return;
     bool choose = !o->again && step->n_blocks > 0 && !(enough && !o->vary_blocks);
@@ -310,24 +356,31 @@ static void plan_variants(planner *p)
     int64_t last = o->micro_batches > 0 ? first : SYN_MAX_CHUNKS;
     const bool *least = o->again ? o->again : none;
     int weary = 0;
+    double one = p->last_sec, other; // with `least`, in so many chunks and in half of them
     for (int64_t k = first; k <= last && weary < SYN_WEARY && step->batch % k == 0; k *= 2) {
         const syn_program *before = p->plain;
+        other = one;
         if (k > first && fitting(p) && large(p) && !o->vary_chunks) break;
-        if (k > first && may_fit(p, plain / (double)k))
+        if (k > first && may_fit(p, plain / (double)k)) {
             plan(p, k, least, NULL);
-        else if (k > first && fitting(p))
+            one = p->last_sec;
+        } else if (k > first && fitting(p)) {
             plan(p, k, set_of(p), NULL);
+        }
         if (choose) pursue(p, k);
         if (choose && !fitting(p) && may_fit(p, lean / (double)k) && plan(p, k, all, NULL))
             pursue(p, k); // what it wishes for keeps more
         if (choose && !large(p)) give_up(p);
         bool far = p->plain_sec > p->quickest * SYN_TIGHT_FAR;
-        weary = fitting(p) && k > first && p->plain == before && !far ? weary + 1 : 0;
+        // Not the best yet, but on the way there?
+        bool falls = one < other * (1 - SYN_WISH_GAIN);
+        weary = fitting(p) && k > first && p->plain == before && !far && !falls ? weary + 1 : 0;
     }
     p->loose = false;
     // With every effort the step as it is may fit, too, and be quicker than others, or the only
     // one.
-    if (!plain_fits) plan(p, first, least, NULL);
+    if (!plain_fits && (!fitting(p) || first_share <= SYN_EFFORT_SHARE))
+        plan(p, first, least, NULL);
     // None fits: now what took least.
     for (int i = 0; i < p->wishes.n; i++)
         p->wishes.p[i].done = false;
@@ -344,20 +397,34 @@ static bool same_place(const ending *x, const ending *y)
 }
 
 // Of endings that may be the best, the one that promises most. Not one on the same devices with as
-// many chunks as one before.
+// many chunks as one before. Where the whole takes longer than promised, one that promises nearly
+// as much as was found may do better.
 static ending *next_ending(const planner *whole, planner *few, const bool *done)
 {
+    bool kept = fitting(whole) && whole->plain_sec <= few->plain_sec * SYN_PROMISE;
+    double gain = kept ? 1 + SYN_WISH_GAIN : 1 - SYN_WISH_GAIN;
     ending *next = NULL;
     for (int i = 0; i < few->endings.n; i++) {
         ending *e = &few->endings.p[i];
         bool skip = done[i];
-        skip = skip || (fitting(whole) && e->sec * (1 + SYN_WISH_GAIN) > whole->plain_sec);
+        skip = skip || (fitting(whole) && e->sec * gain > whole->plain_sec);
         for (int k = 0; k < few->endings.n && !skip; k++)
             skip = done[k] && few->endings.p[k].chunks == e->chunks &&
                    same_place(&few->endings.p[k], e);
         if (!skip && (!next || e->sec < next->sec)) next = e;
     }
     return next;
+}
+
+// Is there no room beside the best plan among few layers for what a runtime holds beside the arena?
+static bool short_of_workspace(const planner *few)
+{
+    if (!fitting(few)) return false;
+    hb_arena *scratch = hb_arena_new();
+    syn_program *prog = hb_copy(scratch, few->plain, sizeof *few->plain);
+    bool is = syn_live_share(prog, false) + syn_workspace_share(prog) > SYN_FEW_FIT;
+    hb_arena_free(scratch);
+    return is;
 }
 
 // The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
@@ -386,7 +453,7 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
         plan(p, e->chunks, again, &e->lead);
     }
     p->kept = fitting(p) && fitting(&few) && p->plain_sec <= few.plain_sec * SYN_PROMISE;
-    return !p->kept;
+    return !p->kept && !wary && short_of_workspace(&few);
 }
 
 syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o)

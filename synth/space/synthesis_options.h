@@ -14,7 +14,7 @@ typedef enum { SYN_MESH_AUTO, SYN_MESH_FLAT, SYN_MESH_MACHINES } syn_mesh_choice
 bool syn_mesh_parse(hb_str s, syn_mesh_choice *out); // "auto", "flat", "machine"
 
 struct record;         // synth/certify/record.h
-struct syn_known_sets; // synth/search/device_sets.h
+struct syn_known_sets; // synth/search/known_sets.h
 
 // Where the search among few layers (ir/fold.h) ended: the search among all begins there.
 typedef struct syn_lead {
@@ -42,8 +42,7 @@ typedef struct syn_options {
     bool all_devices;                // none is left out
     struct syn_known_sets *known;    // of devices, from other variants of the step; NULL: none
     bool wary;                       // of few layers: workspace counts, as far as it is known
-    bool loose;      // what fits with nothing in flight alone does not count (another variant may)
-    double beat_sec; // of a plan at hand, 0: none. Starts far behind it are left
+    bool loose; // what fits with nothing in flight alone does not count (another variant may)
     const char *dump_after; // letters of passes behind which plans are printed (passes.h); NULL
     FILE *log;              // NULL, or where every plan that is simulated gets a line
     void (*progress)(

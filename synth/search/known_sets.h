@@ -1,0 +1,26 @@
+// What the variants of a step tell each other.
+
+#ifndef HAP_SYNTH_KNOWN_SETS_H
+#define HAP_SYNTH_KNOWN_SETS_H
+
+#include <stdint.h>
+
+#include "ir/base/arena.h"
+
+// What the variants of a step (synth/search/variants.c) have found on sets of devices: none of them
+// is much quicker than the step with all the memory that it wants.
+struct known_set {
+    uint64_t key;
+    double quickest, best; // seconds, whether it fits or not, and of what fits; HUGE_VAL: none
+};
+typedef struct syn_known_sets {
+    hb_arena *arena;
+    HB_VEC(struct known_set) set;
+    double best;    // seconds of the fastest plan without pairs that fits; 0: none
+    double leads;   // and of the fastest in all
+    bool puts_kept; // a search without one-sided puts brought nothing
+    // Of the first variant, whether it fits or not: on all devices, and on any.
+    double first_whole, first_quickest;
+} syn_known_sets;
+
+#endif
