@@ -36,11 +36,18 @@ int64_t hap_backend_find(hap_rank *r, const hap_tensor *t, bool nan);
 void *hap_backend_open(hap_rank *r, hap_tensor *t, bool write);
 void hap_backend_close(hap_rank *r, hap_tensor *t, void *host, bool write);
 
+// Rows of an input that come to the device while a step runs: this rank's part is written into host
+// memory of the backend, sent, and is the tensor's from hap_backend_rows_take on, before a step.
+// NULL: there is no such memory, rows go through hap_backend_open.
+void *hap_backend_rows(hap_rank *r, const hap_tensor *t);
+void hap_backend_rows_send(hap_rank *r, const hap_tensor *t);
+void hap_backend_rows_take(hap_rank *r, hap_tensor *t);
+
 // How often the program's step is to run ahead of the first one, on values that stand in for the
 // parameters' (core/step.c): the same on all ranks, which ask together. r->rehearsal says which of
 // them is under way.
 int hap_backend_rehearsals(hap_rank *r);
-void hap_backend_begin(hap_rank *r); // a step begins: inputs and hap_step are set
+void hap_backend_begin(hap_rank *r); // a step begins, perhaps at once: inputs, hap_step are set
 void hap_backend_sync(hap_rank *r);  // waits for the device
 // What the last clip_scale of the step that has ended found: the norm of all gradients. -1: the
 // program has none.

@@ -15,6 +15,7 @@ typedef struct input {
     hap_rows rows;
     int64_t per_step;   // rows
     int64_t per_sample; // rows; 0: not a batch input
+    bool sent;          // those at hap_inputs.ahead
 } input;
 
 typedef struct data {
@@ -26,6 +27,7 @@ typedef struct data {
 
 struct hap_inputs {
     data train, eval;
+    int64_t ahead; // r->cursor of the step whose rows have been sent; -1: there are none
 };
 
 static void unknown_input(const hap_rank *r, const char *option, const char *name, char *why, int n)
@@ -111,6 +113,7 @@ void hap_inputs_open(hap_rank *r)
     char why[512] = "";
     struct hap_inputs *all = hap_alloc(r, sizeof *all);
     r->inputs = all;
+    all->ahead = -1;
     all->train.option = "--input";
     all->eval.option = "--eval";
     open_data(r, &all->train, r->opt.n_inputs, r->opt.input, why, sizeof why);
@@ -157,11 +160,11 @@ static void copy_run(void *user, int64_t local, int64_t global, int64_t n)
     hap_rows_read(&c->in->rows, c->row, global, n, c->to + local * c->item);
 }
 
-static void load_one(hap_rank *r, const input *in, place p)
+// This rank's part of a step's rows.
+static void read_part(const hap_rank *r, const input *in, place p, char *to)
 {
-    hap_tensor *t = in->var->t;
+    const hap_tensor *t = in->var->t;
     int64_t item = hap_dtype_bytes(t->type);
-    char *to = hap_backend_open(r, t, true);
     if (t->rank == 0) {
         hap_rows_read(&in->rows, 0, 0, 1, to);
     } else if (t->elements) {
@@ -175,19 +178,55 @@ static void load_one(hap_rank *r, const input *in, place p)
             hap_slice_runs(t->rank - 1, t->dim + 1, part + 1, copy_run, &c);
         }
     }
+}
+
+static bool send(hap_rank *r, const input *in, place p)
+{
+    char *to = hap_backend_rows(r, in->var->t);
+    if (!to) return false;
+    read_part(r, in, p, to);
+    hap_backend_rows_send(r, in->var->t);
+    return true;
+}
+
+static void load_one(hap_rank *r, const input *in, place p)
+{
+    hap_tensor *t = in->var->t;
+    if (send(r, in, p)) {
+        hap_backend_rows_take(r, t);
+        return;
+    }
+    char *to = hap_backend_open(r, t, true);
+    read_part(r, in, p, to);
     hap_backend_close(r, t, to, true);
 }
 
 void hap_inputs_load(hap_rank *r)
 {
-    for (int i = 0; i < r->inputs->train.n; i++)
-        load_one(r, &r->inputs->train.in[i], (place){r->cursor, r->opt.shuffle});
+    data *d = &r->inputs->train;
+    bool here = r->inputs->ahead == r->cursor;
+    for (int i = 0; i < d->n; i++)
+        if (here && d->in[i].sent)
+            hap_backend_rows_take(r, d->in[i].var->t);
+        else
+            load_one(r, &d->in[i], (place){r->cursor, r->opt.shuffle});
+    r->inputs->ahead = -1;
+}
+
+void hap_inputs_ahead(hap_rank *r)
+{
+    data *d = &r->inputs->train;
+    int64_t next = r->cursor + (r->batch_rows ? r->batch_rows : 1);
+    for (int i = 0; i < d->n; i++)
+        d->in[i].sent = send(r, &d->in[i], (place){next, r->opt.shuffle});
+    r->inputs->ahead = next;
 }
 
 void hap_inputs_load_eval(hap_rank *r, int64_t first)
 {
     for (int i = 0; i < r->inputs->eval.n; i++)
         load_one(r, &r->inputs->eval.in[i], (place){first, false});
+    r->inputs->ahead = -1; // they lay where these came
 }
 
 static void close_data(data *d)

@@ -14,6 +14,9 @@
 // r->eval_samples.
 void hap_inputs_open(hap_rank *r);
 void hap_inputs_load(hap_rank *r); // for the step at r->cursor
+// Sends the rows of the step behind the one that is under way, where the backend takes them; then
+// hap_inputs_load finds them.
+void hap_inputs_ahead(hap_rank *r);
 // The samples from `first` on, in the order of the files, of those to evaluate on.
 void hap_inputs_load_eval(hap_rank *r, int64_t first);
 void hap_inputs_close(hap_rank *r);

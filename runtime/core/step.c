@@ -92,6 +92,8 @@ static void end_pass(hap_rank *r)
         hap_fail(r, HAP_EXIT_FAILED, "the collective started at program.c:%d is never waited for",
                  hap_event_line(open));
     HAP_CK(r, !r->pair.open, "the pair begun at program.c:%d is not ended", r->pair.line);
+    bool another = r->loaded && !r->evaluating && r->steps_done + 1 < r->opt.steps;
+    if (another) hap_inputs_ahead(r);
     hap_backend_sync(r);
     r->in_step = false;
 }

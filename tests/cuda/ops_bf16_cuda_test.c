@@ -1,6 +1,6 @@
 // Ops of the table on a GPU in bf16 and f32 against the CPU kernels, at sizes past vectors,
-// warps and blocks, with odd row lengths and unaligned rows. Small shapes and every cut of them are
-// in op_cuts_test.
+// warps and blocks, with odd row lengths and unaligned rows, and captured against as called. Small
+// shapes and every cut of them are in op_cuts_test.
 
 #include <check.h>
 #include <math.h>
@@ -107,53 +107,92 @@ typedef struct spec {
     double limit;
 } spec;
 
-static void run_spec(const spec *s)
+// Its operands, those of a gradient of attention as the forward pass made them.
+static hap_op_call call_of(const spec *s)
 {
-    hap_op_call cpu = {.op = s->op, .n_attr = 6}, gpu;
-    if (test_left_out(s->op)) return;
-    memcpy(cpu.attr, s->attr, sizeof s->attr);
-    for (int i = 0; i < 8 && s->in[i]; i++, cpu.n_in++)
-        cpu.in[i] = s->in[i][0] == '-' ? NULL : make(s->in[i]);
-    if (s->op == HAP_OP_sdpa_bwd) { // y and lse are the forward pass's
+    hap_op_call c = {.op = s->op, .n_attr = 6};
+    memcpy(c.attr, s->attr, sizeof s->attr);
+    for (int i = 0; i < 8 && s->in[i]; i++, c.n_in++)
+        c.in[i] = s->in[i][0] == '-' ? NULL : make(s->in[i]);
+    if (s->op == HAP_OP_sdpa_bwd) {
         hap_op_call f = {.op = HAP_OP_sdpa, .n_out = 2, .n_in = 3, .n_attr = 4};
-        f.out[0] = cpu.in[4], f.out[1] = cpu.in[5];
+        f.out[0] = c.in[4], f.out[1] = c.in[5];
         for (int i = 0; i < 3; i++)
-            f.in[i] = cpu.in[1 + i];
-        memcpy(f.attr, cpu.attr, sizeof f.attr);
+            f.in[i] = c.in[1 + i];
+        memcpy(f.attr, c.attr, sizeof f.attr);
         ck_assert_ptr_null(hap_cpu_run(&now, &f));
     }
-    gpu = cpu;
-    for (int i = 0; i < cpu.n_in; i++)
-        gpu.in[i] = cpu.in[i] ? clone(cpu.in[i]) : NULL;
     for (int i = 0; i < s->n_written; i++)
-        cpu.out[i] = cpu.in[i], gpu.out[i] = gpu.in[i], cpu.n_out++;
-    for (int i = 0; i < 4 && s->out[i]; i++, cpu.n_out++) {
-        cpu.out[i] = make(s->out[i]);
-        gpu.out[i] = clone(cpu.out[i]);
-        memset(gpu.out[i]->data, 0x7B, (size_t)gpu.out[i]->bytes);
+        c.out[c.n_out++] = c.in[i];
+    for (int i = 0; i < 4 && s->out[i]; i++)
+        c.out[c.n_out++] = make(s->out[i]);
+    return c;
+}
+
+// The same call on tensors of its own; what it only writes holds rubbish.
+static hap_op_call copy_of(const spec *s, const hap_op_call *c)
+{
+    hap_op_call copy = *c;
+    for (int i = 0; i < c->n_in; i++)
+        copy.in[i] = c->in[i] ? clone(c->in[i]) : NULL;
+    for (int i = 0; i < c->n_out; i++) {
+        copy.out[i] = i < s->n_written ? copy.in[i] : clone(c->out[i]);
+        if (i >= s->n_written) memset(copy.out[i]->data, 0x7B, (size_t)copy.out[i]->bytes);
     }
-    gpu.n_out = cpu.n_out;
+    return copy;
+}
+
+static void free_call(const spec *s, hap_op_call *c)
+{
+    for (int i = 0; i < c->n_in; i++)
+        if (c->in[i]) free(c->in[i]->data), free(c->in[i]);
+    for (int i = s->n_written; i < c->n_out; i++)
+        free(c->out[i]->data), free(c->out[i]);
+}
+
+static const char *name_of(const spec *s)
+{
+    return s->in[0] ? s->in[0] : "";
+}
+
+static void run_spec(const spec *s)
+{
+    if (test_left_out(s->op)) return;
+    hap_op_call cpu = call_of(s), gpu = copy_of(s, &cpu);
     const char *why = hap_cpu_run(&now, &cpu);
     ck_assert_msg(!why, "%s on the CPU: %s", hap_op_names[s->op], why);
     why = test_cuda_run(&now, &gpu);
-    ck_assert_msg(!why, "%s %s: %s", hap_op_names[s->op], s->in[0] ? s->in[0] : "", why);
+    ck_assert_msg(!why, "%s %s: %s", hap_op_names[s->op], name_of(s), why);
     for (int i = 0; i < cpu.n_out; i++) {
         double d = distance(gpu.out[i], cpu.out[i]);
         if (getenv("VERBOSE"))
-            printf("%-18s %-22s output %d off by %.2e of %.0e\n", hap_op_names[s->op],
-                   s->in[0] ? s->in[0] : "", i, d, s->limit);
+            printf("%-18s %-22s output %d off by %.2e of %.0e\n", hap_op_names[s->op], name_of(s),
+                   i, d, s->limit);
         ck_assert_msg(d <= s->limit, "%s %s: output %d is off by %.3g of %.3g", hap_op_names[s->op],
-                      s->in[0], i, d, s->limit);
+                      name_of(s), i, d, s->limit);
     }
-    for (int i = 0; i < cpu.n_in; i++) {
-        if (!cpu.in[i]) continue;
-        free(cpu.in[i]->data), free(cpu.in[i]);
-        free(gpu.in[i]->data), free(gpu.in[i]);
-    }
-    for (int i = s->n_written; i < cpu.n_out; i++) {
-        free(cpu.out[i]->data), free(cpu.out[i]);
-        free(gpu.out[i]->data), free(gpu.out[i]);
-    }
+    free_call(s, &cpu);
+    free_call(s, &gpu);
+}
+
+// A captured call reads nothing of the host's that is gone when it is launched: cudnn-frontend once
+// had the lengths of attention's rows there.
+static void run_captured(const spec *s)
+{
+    if (test_left_out(s->op)) return;
+    hap_op_call from = call_of(s), called = copy_of(s, &from), captured = copy_of(s, &from);
+    const char *why = test_cuda_run(&now, &called);
+    ck_assert_msg(!why, "%s %s: %s", hap_op_names[s->op], name_of(s), why);
+    why = test_cuda_run_captured(&now, &captured);
+    ck_assert_msg(!why, "%s %s, captured: %s", hap_op_names[s->op], name_of(s), why);
+    for (int i = 0; i < called.n_out; i++)
+        ck_assert_msg(
+            !memcmp(called.out[i]->data, captured.out[i]->data, (size_t)called.out[i]->bytes),
+            "%s %s: output %d is another one when captured, off by %.3g", hap_op_names[s->op],
+            name_of(s), i, distance(captured.out[i], called.out[i]));
+    free_call(s, &from);
+    free_call(s, &called);
+    free_call(s, &captured);
 }
 
 // clang-format off
@@ -357,6 +396,12 @@ START_TEST(rows_agree_with_the_cpu)
 }
 END_TEST
 
+START_TEST(captured_rows_are_the_called_ones)
+{
+    run_captured(&specs[_i]);
+}
+END_TEST
+
 // The head of a language model of 1003 words: its logits and their gradient are read by products,
 // rows of statistics and (odd cases) a row that wants them dense. From case 2 on the gradient lies
 // on the logits.
@@ -417,6 +462,8 @@ int main(void)
     Suite *s = suite_create("ops_bf16_cuda");
     TCase *t = tcase_create("rows");
     tcase_add_loop_test(t, rows_agree_with_the_cpu, 0, (int)(sizeof specs / sizeof *specs));
+    tcase_add_loop_test(t, captured_rows_are_the_called_ones, 0,
+                        (int)(sizeof specs / sizeof *specs));
     if (!test_few()) tcase_add_loop_test(t, a_head_agrees_with_the_cpu, 0, 4);
     if (!test_few()) tcase_add_loop_test(t, long_attention_agrees_with_the_cpu, 0, 2);
     tcase_add_test(t, an_index_outside_is_said);

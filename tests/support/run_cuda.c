@@ -105,10 +105,63 @@ static const char *start(void)
     return cuda_compute_start(&context, 0);
 }
 
+// Blocks of host memory of many sizes, each full of ones.
+enum { SIZES = 128, OF_EACH = 16, STEP_BYTES = 16 };
+typedef struct blocks {
+    int32_t *at[SIZES][OF_EACH];
+} blocks;
+
+static void scribble(blocks *b)
+{
+    for (int k = 0; k < OF_EACH; k++)
+        for (int i = 0; i < SIZES; i++) {
+            size_t n = (size_t)(i + 1) * STEP_BYTES;
+            b->at[i][k] = malloc(n);
+            for (size_t j = 0; b->at[i][k] && j < n / sizeof(int32_t); j++)
+                b->at[i][k][j] = 1;
+        }
+}
+
+static void give_back(blocks *b)
+{
+    for (int k = 0; k < OF_EACH; k++)
+        for (int i = 0; i < SIZES; i++)
+            free(b->at[i][k]);
+}
+
+// The call on the device, again from the operands of before.
+static const char *replay(const hap_op_call *there, device_tensors *d)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    blocks b;
+    CUDA_TRY(said(cudaStreamSynchronize(context.stream)));
+    for (int k = 0; k < d->n; k++)
+        CUDA_TRY(said(cudaMemcpy(d->on[k].data, d->of[k]->data, (size_t)d->of[k]->bytes,
+                                 cudaMemcpyHostToDevice)));
+    CUDA_TRY(said(cudaStreamBeginCapture(context.stream, cudaStreamCaptureModeRelaxed)));
+    context.capturing = true;
+    const char *why = hap_cuda_run(&context, there);
+    for (int k = 0; k < d->n && !why; k++)
+        why = cuda_will_read(&context, d->on[k].data, d->on[k].bytes);
+    context.capturing = false;
+    cudaError_t e = cudaStreamEndCapture(context.stream, &graph);
+    CUDA_TRY(why);
+    CUDA_TRY(said(e));
+    CUDA_TRY(said(cudaGraphInstantiate(&exec, graph, 0)));
+    scribble(&b);
+    CUDA_TRY(said(cudaGraphLaunch(exec, context.stream)));
+    CUDA_TRY(said(cudaStreamSynchronize(context.stream)));
+    give_back(&b);
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+    return NULL;
+}
+
 // As a chain if there is one, and *done says so; else one by one.
 static const char *run_all(const hap_step_state *s, const hap_op_call *c, int n_calls,
                            cuda_chain_kernel *chain, bool *done, hap_op_call *there,
-                           const hap_op_call **all, device_tensors *d)
+                           const hap_op_call **all, device_tensors *d, bool captured)
 {
     CUDA_TRY(cuda_context_set(&context, s));
     for (int i = 0; i < n_calls; i++) {
@@ -119,6 +172,10 @@ static const char *run_all(const hap_step_state *s, const hap_op_call *c, int n_
     if (chain) CUDA_TRY(chain(&context, all, n_calls, 0, done));
     for (int k = 0; k < d->n; k++)
         CUDA_TRY(cuda_will_read(&context, d->on[k].data, d->on[k].bytes));
+    if (captured) {
+        cuda_forget_shadows(&context);
+        CUDA_TRY(replay(there, d));
+    }
     CUDA_TRY(said(cudaStreamSynchronize(context.stream)));
     CUDA_TRY(cuda_trapped(&context));
     for (int k = 0; k < d->n; k++)
@@ -131,18 +188,8 @@ void test_cuda_keep_offsets(bool keep)
     keeps_offsets = keep;
 }
 
-const char *test_cuda_run(const hap_step_state *s, const hap_op_call *c)
-{
-    return test_cuda_run_all(s, c, 1);
-}
-
-const char *test_cuda_run_all(const hap_step_state *s, const hap_op_call *c, int n_calls)
-{
-    return test_cuda_run_chain(s, c, n_calls, NULL, NULL);
-}
-
-const char *test_cuda_run_chain(const hap_step_state *s, const hap_op_call *c, int n_calls,
-                                cuda_chain_kernel *chain, bool *done)
+static const char *run(const hap_step_state *s, const hap_op_call *c, int n_calls,
+                       cuda_chain_kernel *chain, bool *done, bool captured)
 {
     size_t n = (size_t)n_calls, args = n * (HAP_MAX_IN + HAP_MAX_OUT);
     device_tensors d = {.on = calloc(args, sizeof *d.on),
@@ -153,7 +200,7 @@ const char *test_cuda_run_chain(const hap_step_state *s, const hap_op_call *c, i
     const char *why = "out of memory";
     if (d.on && d.of && d.written && there && all) why = context.stream ? NULL : start();
     if (!why) {
-        why = run_all(s, c, n_calls, chain, done, there, all, &d);
+        why = run_all(s, c, n_calls, chain, done, there, all, &d, captured);
         cuda_forget_shadows(&context);
         memset(context.trap, 0, sizeof *context.trap);
     }
@@ -161,6 +208,27 @@ const char *test_cuda_run_chain(const hap_step_state *s, const hap_op_call *c, i
         free_on(&d.on[k]);
     free(d.on), free(d.of), free(d.written), free(there), free(all);
     return why;
+}
+
+const char *test_cuda_run(const hap_step_state *s, const hap_op_call *c)
+{
+    return test_cuda_run_all(s, c, 1);
+}
+
+const char *test_cuda_run_all(const hap_step_state *s, const hap_op_call *c, int n_calls)
+{
+    return run(s, c, n_calls, NULL, NULL, false);
+}
+
+const char *test_cuda_run_chain(const hap_step_state *s, const hap_op_call *c, int n_calls,
+                                cuda_chain_kernel *chain, bool *done)
+{
+    return run(s, c, n_calls, chain, done, false);
+}
+
+const char *test_cuda_run_captured(const hap_step_state *s, const hap_op_call *c)
+{
+    return run(s, c, 1, NULL, NULL, true);
 }
 
 bool test_cuda_is_hopper(void)

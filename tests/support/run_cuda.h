@@ -13,6 +13,9 @@ const char *test_cuda_run_all(const hap_step_state *s, const hap_op_call *c, int
 // The same as a chain, all outputs written; *done: the chain took them.
 const char *test_cuda_run_chain(const hap_step_state *s, const hap_op_call *c, int n,
                                 cuda_chain_kernel *chain, bool *done);
+// The call once as called, which finds its plans; then captured and launched on its operands, when
+// host memory that the calls gave back holds other numbers.
+const char *test_cuda_run_captured(const hap_step_state *s, const hap_op_call *c);
 // Whether tensors lie on the device as far behind a multiple of 16 bytes as on the host; at one
 // else.
 void test_cuda_keep_offsets(bool keep);

@@ -11,6 +11,8 @@ enum {
     CUDA_MAX_CHAIN = 64,      // calls that are joined to one, at most
     CUDA_SMALL = 1 << 16,     // bytes: tensors up to so many may leave the arena (16 MiB in all)
     CUDA_SPARE = 1 << 30,     // bytes of larger ones that may, in all
+    CUDA_ROWS = 1 << 30,      // bytes of inputs that come ahead of their step, at most
+    CUDA_ROWS_LEAVE = 1 << 28, // bytes of the device that stay free where they have a copy there
     CUDA_TURN = 1 << 20,      // bytes: pieces of messages between which others are sent, at least
     CUDA_VECTOR = 16,         // bytes: rows that are no multiple of it are odd
     CUDA_ROUND = 64,          // elements: extents that are odd are rounded up to a multiple

@@ -35,8 +35,7 @@ char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes)
     return p;
 }
 
-// Copies of what lies in these bytes that the list does not make again.
-static void copy_again(hap_rank *r, const char *p, int64_t bytes)
+void cuda_copy_again(hap_rank *r, const char *p, int64_t bytes)
 {
     cuda_steps *steps = cuda_steps_of(r);
     cuda_backend *b = cuda_of(r);
@@ -55,7 +54,7 @@ void hap_backend_clear(hap_rank *r)
         cuda_will_write(&b->x, r->seg[s], r->seg_bytes[s]);
         cuda_check(r, cuda_said(cudaMemsetAsync(r->seg[s], 0, (size_t)r->seg_bytes[s], b->x.stream),
                                 "cudaMemsetAsync"));
-        copy_again(r, r->seg[s], r->seg_bytes[s]);
+        cuda_copy_again(r, r->seg[s], r->seg_bytes[s]);
     }
     cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
 }
@@ -115,7 +114,7 @@ void hap_backend_close(hap_rank *r, hap_tensor *t, void *host, bool write)
         cuda_check(r, cuda_said(cudaMemcpyAsync(t->data, host, (size_t)t->bytes,
                                                 cudaMemcpyHostToDevice, b->x.stream),
                                 "cudaMemcpyAsync"));
-        copy_again(r, t->data, t->bytes);
+        cuda_copy_again(r, t->data, t->bytes);
         cuda_check(r, cuda_said(cudaStreamSynchronize(b->x.stream), "cudaStreamSynchronize"));
     }
     if (host == b->staging)

@@ -2,9 +2,9 @@
 //
 // The first pass of the step runs as it is called and finds plans and workspaces. The second is
 // recorded (cuda_record.h) and its end runs what is left of the list; from the third on calls
-// inside the step only pass core's checks, and the step's end runs the list: as a CUDA graph
-// captured in the third, in parts between what cannot be captured (cuda_capture.h), or call by
-// call; or whole, with its one-sided puts (cuda_whole.h), where a trial in the third pass says that
+// inside the step only pass core's checks, and the list runs at the step's begin, so that the host
+// checks while the device works: as a CUDA graph captured in the third, in parts between what cannot
+// be captured (cuda_capture.h), or call by call; or whole, with its one-sided puts (cuda_whole.h), where a trial in the third pass says that
 // it may be (cuda_litmus.h). These passes are rehearsals (core/step.c), so that step 0 and those
 // behind it make no plan, take no memory and wait for the device at their end alone; --rehearse 0:
 // they are the first steps. Several ranks find by time which of the ways it is to be, in the first
@@ -59,7 +59,12 @@ typedef struct cuda_steps {
     hap_event passed;               // what a start returns where calls pass by
     bool whole_step;                // is being captured as one graph
     double listed;                  // seconds of the step that was recorded
+    double begun;                   // when the list of the step under way was launched, in seconds
+    struct cuda_inputs *inputs;     // cuda_inputs.h
 } cuda_steps;
+
+// Copies of what lies in these bytes that the list does not make again (cuda_memory.c).
+void cuda_copy_again(hap_rank *r, const char *p, int64_t bytes);
 
 static inline cuda_steps *cuda_steps_of(const hap_rank *r)
 {

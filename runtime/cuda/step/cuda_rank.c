@@ -11,6 +11,7 @@
 #include "cuda/device/cuda_room.h"
 #include "cuda/kernels/cuda_compute.h"
 #include "cuda/step/cuda_capture.h"
+#include "cuda/step/cuda_inputs.h"
 #include "cuda/step/cuda_program.h"
 #include "cuda/step/cuda_whole.h"
 
@@ -94,6 +95,7 @@ void hap_backend_finish(hap_rank *r)
                 m[CUDA_IN_STEPS].plans, m[CUDA_IN_STEPS].allocations, m[CUDA_IN_STEPS].graphs);
     }
     cudaDeviceSynchronize();
+    cuda_inputs_end(b);
     cuda_parts_free(b);
     cuda_whole_drop(r);
     cuda_record_free(&steps->now.list);

@@ -1,5 +1,5 @@
-// The program's calls inside a step: they go to streams, or to a list, or pass by; and the step's
-// end, which runs the list and waits for the device.
+// The program's calls inside a step: they go to streams, or to a list, or pass by, once the step's
+// begin has launched the list; and the step's end, which waits for the device.
 
 #include <mpi.h>
 #include <stdio.h>
@@ -16,20 +16,6 @@
 #include "cuda/step/cuda_capture.h"
 #include "cuda/step/cuda_litmus.h"
 #include "cuda/step/cuda_whole.h"
-
-void hap_backend_begin(hap_rank *r)
-{
-    cuda_steps *steps = cuda_steps_of(r);
-    cuda_backend *b = cuda_of(r);
-    b->x.phase = r->rehearsal ? CUDA_BEFORE : CUDA_IN_STEPS;
-    cuda_check(r, cuda_context_set(&b->x, hap_step(r)));
-    steps->mode = steps->now.n_parts > 0                     ? CUDA_STEP_REPLAYED
-                  : steps->now.list.n > 0                    ? CUDA_STEP_LISTED
-                  : steps->use_list && steps->now.passes > 0 ? CUDA_STEP_RECORDED
-                                                             : CUDA_STEP_CALLED;
-    steps->now.passes++;
-    b->warm = steps->now.passes > 1;
-}
 
 static void record_ends(hap_rank *r, cuda_backend *b)
 {
@@ -53,6 +39,9 @@ static cuda_way way_of(const cuda_steps *steps)
 static void run_step(hap_rank *r)
 {
     cuda_steps *steps = cuda_steps_of(r);
+    r->line = 0;
+    hap_beat(r, "device"); // which of the calls it is at is not known here
+    steps->begun = hap_seconds();
     switch (way_of(steps)) {
     case CUDA_BY_GRAPHS:
         cuda_list_begins(r);
@@ -66,6 +55,24 @@ static void run_step(hap_rank *r)
         cuda_run_list(r);
         break;
     }
+    cuda_step_ends(r);
+    r->line = 0;
+    r->doing = NULL;
+}
+
+void hap_backend_begin(hap_rank *r)
+{
+    cuda_steps *steps = cuda_steps_of(r);
+    cuda_backend *b = cuda_of(r);
+    b->x.phase = r->rehearsal ? CUDA_BEFORE : CUDA_IN_STEPS;
+    cuda_check(r, cuda_context_set(&b->x, hap_step(r)));
+    steps->mode = steps->now.n_parts > 0                     ? CUDA_STEP_REPLAYED
+                  : steps->now.list.n > 0                    ? CUDA_STEP_LISTED
+                  : steps->use_list && steps->now.passes > 0 ? CUDA_STEP_RECORDED
+                                                             : CUDA_STEP_CALLED;
+    steps->now.passes++;
+    b->warm = steps->now.passes > 1;
+    if (steps->mode >= CUDA_STEP_LISTED) run_step(r);
 }
 
 // The step is one of those that find which way is quicker.
@@ -107,13 +114,16 @@ void hap_backend_sync(hap_rank *r)
 {
     cuda_steps *steps = cuda_steps_of(r);
     cuda_backend *b = cuda_of(r);
-    double start = hap_seconds();
     if (r->in_step) {
-        if (steps->mode == CUDA_STEP_RECORDED) record_ends(r, b);
-        if (steps->mode != CUDA_STEP_CALLED) run_step(r);
-        cuda_step_ends(r);
+        if (steps->mode == CUDA_STEP_RECORDED) {
+            record_ends(r, b);
+            run_step(r);
+        } else if (steps->mode == CUDA_STEP_CALLED) {
+            steps->begun = hap_seconds();
+            cuda_step_ends(r);
+        }
         r->line = 0;
-        hap_beat(r, "device"); // which of the calls it is at is not known here
+        hap_beat(r, "device");
     }
     cuda_wait_for(r, b->x.stream);
     r->doing = NULL;
@@ -128,7 +138,7 @@ void hap_backend_sync(hap_rank *r)
     if (r->in_step && steps->now.passes == 1 && r->id == 0 && b->x.missed_cudnn)
         fprintf(stderr, "note: libcudnn.so.9 cannot be loaded (LD_LIBRARY_PATH); attention runs on "
                         "kernels of the runtime's own\n");
-    double seconds = hap_seconds() - start;
+    double seconds = hap_seconds() - steps->begun;
     if (r->in_step && tries(r)) step_took(r, b, seconds);
     if (r->in_step && steps->mode == CUDA_STEP_RECORDED) steps->listed = seconds;
     if (r->in_step && steps->mode == CUDA_STEP_LISTED && r->rehearsal) cuda_litmus(r);
