@@ -17,6 +17,7 @@ MODELS = {
     "gpt2": (32, causal(1024, 0, 50257), "gpt2.json"),
     "long": (1, causal(32768, 0, 50257), "long.json"),
     "llama": (8, causal(2048, 0, 128256), "llama.json"),
+    "llama8b": (3, causal(2048, 0, 128256), "llama8b.json"),
     "qwen": (16, causal(1024, 0, 151936), "qwen.json"),
     "vit": (64, {"pixel_values": ((3, 224, 224), None, None), "labels": ((), 0, 1000)}, "vit.json"),
     "t5": (32, {"input_ids": ((512,), 1, 32128), "labels": ((128,), 1, 32128)}, "t5.json"),
@@ -60,11 +61,14 @@ def token_rows(path):
     return ["--input", f"input_ids={path}", "--input", f"labels={path}"]
 
 
-def cluster(m, n):
-    """One host of n H200s, by the data sheet."""
-    path = m.path(f"h200x{n}.yaml")
+def cluster(m, n, sms=0):
+    """One host of n H200s, by the data sheet; the second half of them on so many SMs (emulated)."""
+    name = f"h200x{n}-mixed" if sms else f"h200x{n}"
+    path, some = m.path(f"{name}.yaml"), n // 2
+    devices = (f"{{model: H200, count: {n - some}}}, {{model: H200, count: {some}, sms: {sms}}}" if sms else
+               f"{{model: H200, count: {n}}}")
     with open(path, "w") as f:
-        f.write(f"name: h200x{n}\nmachines:\n  - name: host\n    devices: [{{model: H200, count: {n}}}]\n"
+        f.write(f"name: {name}\nmachines:\n  - name: host\n    devices: [{devices}]\n"
                 "    link: {bandwidth: 370 GB/s, latency: 3 us}\nsource: datasheet\n")
     return path
 

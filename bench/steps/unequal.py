@@ -1,5 +1,5 @@
-"""Steps on four GPUs of unequal speed: two of them compute on 64 of their 132 SMs (green contexts:
-emulated; memory, links and NCCL keep their speed), over NVLink and as two emulated hosts on sockets."""
+"""Steps on GPUs of unequal speed: half of them compute on 64 of their 132 SMs (green contexts: emulated;
+memory, links and NCCL keep their speed), over NVLink and as two emulated hosts on sockets."""
 
 import re
 
@@ -57,3 +57,32 @@ def unequal_torch(m):
             for x in done.text().splitlines():
                 if "ms/step" in x or "TFLOP" in x or "Error" in x:
                     line(m, x)
+
+
+def fsdp(m):
+    """Llama-3-8B beside PyTorch FSDP2, on equal GPUs and with half of them on 64 SMs (emulated)"""
+    model, n = "llama8b", m.gpus
+    rows = rows_of(model) * n
+    sms = ",".join(["132"] * (n - n // 2) + ["64"] * (n // 2))
+    files = models.inputs(m, model)
+    done = m.run("fsdp.torch", ["torchrun", "--nproc-per-node", str(n), "bench/torch/torch_fsdp.py", model,
+                                str(rows), sms], 300, plain=True,
+                 env={"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
+    for x in done.text().splitlines():
+        if "ms/step" in x or "Error" in x:
+            line(m, x[:300])
+    for what, cluster in (("equal", models.cluster(m, n)), ("mixed", models.cluster(m, n, 64))):
+        for pairs in m.o.pairs:
+            name = f"fsdp.hapc.{what}.{pairs}"
+            folder = plan(m, name, models.graph_of(m, model), cluster, "--batch", str(rows), "--precision",
+                          "bf16", "--pairs", pairs)
+            if not folder:
+                continue
+            run = go(m, name, folder, "--steps", "25", "--seed", "1", *files, limit=150)
+            predicted = re.search(r"Predicted ([0-9.]+ m?s)", " ".join(models.plan_said(m, name, "^Predicted")))
+            ms = run.median(skip=12)
+            rate = "" if ms == "none" else f"{rows * 2048 / float(ms) * 1e3:.0f} tokens/s, "
+            line(m, f"hapc {model} {rows} x 2048, {what} {sms if what == 'mixed' else ''} pairs {pairs}: {ms} ms/step, "
+                    f"{rate}predicted {predicted.group(1) if predicted else '?'}, "
+                    f"losses {run.some_losses()}")
+            print("\n".join("    " + x for x in run.said("workspace|device [0-9]|rehearsed|by .* from here", 9)))

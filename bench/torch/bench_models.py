@@ -39,6 +39,16 @@ def llama():
     return transformers.LlamaForCausalLM(config), causal(2048, 128256)
 
 
+def llama8b():
+    """Llama-3-8B; on the meta device, its parameters have no values."""
+    config = transformers.LlamaConfig(
+        vocab_size=128256, hidden_size=4096, intermediate_size=14336, num_hidden_layers=32,
+        num_attention_heads=32, num_key_value_heads=8, max_position_embeddings=8192, rope_theta=5e5,
+        tie_word_embeddings=False, use_cache=False)
+    with torch.device("meta"):
+        return transformers.LlamaForCausalLM(config), causal(2048, 128256)
+
+
 def qwen():
     """Qwen2.5-0.5B."""
     config = transformers.Qwen2Config(
@@ -63,7 +73,7 @@ def t5():
         "input_ids": ((512,), 32128), "labels": ((128,), 32128)}
 
 
-MODELS = {f.__name__: f for f in (gpt2, long, bert, llama, qwen, vit, t5)}
+MODELS = {f.__name__: f for f in (gpt2, long, bert, llama, llama8b, qwen, vit, t5)}
 
 
 def batch(inputs, rows, device="cpu"):

@@ -21,29 +21,13 @@ if link == "sockets":  # NCCL takes the halves for two hosts
 import torch
 import torch.distributed as dist
 import transformers
+from green_stream import green_stream
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook
-
-
-def green_stream(count):
-    from cuda.bindings import driver as cu
-
-    def ok(result):
-        assert int(result[0]) == 0, result
-        return result[1:] if len(result) > 2 else result[1]
-
-    device = ok(cu.cuDeviceGet(rank))
-    whole = ok(cu.cuDeviceGetDevResource(device, cu.CUdevResourceType.CU_DEV_RESOURCE_TYPE_SM))
-    part = ok(cu.cuDevSmResourceSplitByCount(1, whole, 0, count))[0]
-    described = ok(cu.cuDevResourceGenerateDesc([part[0]], 1))
-    context = ok(cu.cuGreenCtxCreate(described, device, cu.CUgreenCtxCreate_flags.CU_GREEN_CTX_DEFAULT_STREAM))
-    stream = ok(cu.cuGreenCtxStreamCreate(context, cu.CUstream_flags.CU_STREAM_NON_BLOCKING, 0))
-    return torch.cuda.ExternalStream(int(stream), device=torch.device("cuda", rank))
-
 
 torch.cuda.set_device(rank)
 torch.zeros(1, device="cuda")
 if sms[rank] < torch.cuda.get_device_properties(rank).multi_processor_count:
-    torch.cuda.set_stream(green_stream(sms[rank]))
+    torch.cuda.set_stream(green_stream(rank, sms[rank]))
 dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
 torch.set_float32_matmul_precision("high")
 
