@@ -83,12 +83,17 @@ def plan(m, name, graph, cluster_file, *options, limit=120):
     return None
 
 
-def plan_said(m, name, *patterns):
+def plan_said(folder, *patterns):
     """The first line of the report for each pattern."""
-    with open(m.path(f"plan.{name}.log"), errors="replace") as f:
+    with open(os.path.join(folder, "report.txt"), errors="replace") as f:
         text = f.read()
     found = (re.search(f"(?m)^.*{p}.*$", text) for p in patterns)
     return [x.group(0).strip()[:200] for x in found if x]
+
+
+def predicted_ms(folder):
+    with open(os.path.join(folder, "plan.json")) as f:
+        return json.load(f)["predicted_ms"]
 
 
 class Run:

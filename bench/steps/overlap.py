@@ -114,7 +114,7 @@ def e2e(m):
             run = go(m, name, folder, "--steps", "18", "--seed", "1", *rows, limit=40)
             with open(os.path.join(folder, "program.c")) as f:
                 count = f.read().count("hap_overlap(")
-            line(m, f"{name}: {run.median(9)} ms/step, {' '.join(models.plan_said(m, name, '^Predicted'))}, "
+            line(m, f"{name}: {run.median(9)} ms/step, predicted {models.predicted_ms(folder):.1f} ms, "
                     f"{count} pairs in program.c, losses {run.some_losses()}")
 
 
@@ -147,7 +147,7 @@ def e2e_trace(m):
         if not made:
             continue
         run = go(m, name, made, "--steps", "14", "--seed", "1", *rows, limit=30)
-        line(m, f"{name}: {run.median(9)} ms/step, {' '.join(models.plan_said(m, name, '^Predicted'))}")
+        line(m, f"{name}: {run.median(9)} ms/step, predicted {models.predicted_ms(made):.1f} ms")
         go(m, f"{name}.traced", made, "--steps", "4", "--trace", events, "--seed", "1", *rows, limit=30)
         done = m.run(f"{name}.classes", ["python3", "bench/planner/plan_classes.py", made, events, "4"], 60)
         print(done.text(), flush=True)

@@ -42,12 +42,12 @@ def speed(m):
                           str(rows_of(model) * n), "--precision", "bf16")
             if not folder:
                 continue
-            print("\n".join("    " + x for x in models.plan_said(m, name, "[Pp]redicted", "peak")))
+            print("\n".join("    " + x for x in models.plan_said(folder, "memory of .* arena")))
             for way in m.o.ways or WAYS[:1]:
                 run = go(m, f"run.{name}.{way}", folder, "--steps", str(m.o.steps), "--seed", "1", *rows,
                          cuda=way)
-                line(m, f"hapc {model}, {n} GPU, {size_of(model, n)}, {way}: "
-                        f"{run.median()} ms/step, losses {run.some_losses()}")
+                line(m, f"hapc {model}, {n} GPU, {size_of(model, n)}, {way}: {run.median()} ms/step, predicted "
+                        f"{models.predicted_ms(folder):.1f} ms, losses {run.some_losses()}")
                 print("\n".join("    " + x for x in run.said("workspace|segments|device 0|rehearsed|attention", 8)))
         first = m.path(f"plan.{model}.1")
         if os.path.isdir(first):

@@ -1,8 +1,6 @@
 """Steps on GPUs of unequal speed: half of them compute on 64 of their 132 SMs (green contexts: emulated;
 memory, links and NCCL keep their speed), over NVLink and as two emulated hosts on sockets."""
 
-import re
-
 from steps import models
 from steps.models import go, plan, rows_of
 from steps.speed import line
@@ -40,10 +38,8 @@ def unequal(m):
                 run = go(m, name, folder, "--steps", str(m.o.steps), "--seed", "1", *rows)
                 first = first or run.losses
                 emulated = sum(x.get("emulated", False) for x in run.lines)
-                said = " ".join(models.plan_said(m, name, "^Predicted"))
-                predicted = re.search(r"Predicted ([0-9.]+ ms)", said)
                 line(m, f"hapc {model} {link} {what}: {run.median()} ms/step (emulated: {emulated} lines), "
-                        f"predicted {predicted.group(1) if predicted else '?'}, "
+                        f"predicted {models.predicted_ms(folder):.1f} ms, "
                         f"#wrong {wrong(first, run.losses)}, losses {run.some_losses()}")
 
 
@@ -79,10 +75,9 @@ def fsdp(m):
             if not folder:
                 continue
             run = go(m, name, folder, "--steps", "25", "--seed", "1", *files, limit=150)
-            predicted = re.search(r"Predicted ([0-9.]+ m?s)", " ".join(models.plan_said(m, name, "^Predicted")))
             ms = run.median(skip=12)
             rate = "" if ms == "none" else f"{rows * 2048 / float(ms) * 1e3:.0f} tokens/s, "
             line(m, f"hapc {model} {rows} x 2048, {what} {sms if what == 'mixed' else ''} pairs {pairs}: {ms} ms/step, "
-                    f"{rate}predicted {predicted.group(1) if predicted else '?'}, "
+                    f"{rate}predicted {models.predicted_ms(folder):.1f} ms, "
                     f"losses {run.some_losses()}")
             print("\n".join("    " + x for x in run.said("workspace|device [0-9]|rehearsed|by .* from here", 9)))

@@ -5,27 +5,27 @@
 #define HAP_RUNTIME_CUDA_LIMITS_H
 
 enum {
-    CUDA_MASKS = 4,           // of axes: bits
-    CUDA_NORM_COLUMNS = 2048, // of rows that cuda_norm_chain takes, at most
-    CUDA_FUSION_OPS = 12,     // of a fusion that runs as a kernel, at most
-    CUDA_MAX_CHAIN = 64,      // calls that are joined to one, at most
-    CUDA_SMALL = 1 << 16,     // bytes: tensors up to so many may leave the arena (16 MiB in all)
-    CUDA_SPARE = 1 << 30,     // bytes of larger ones that may, in all
-    CUDA_ROWS = 1 << 30,      // bytes of inputs that come ahead of their step, at most
+    CUDA_MASKS = 4,            // of axes: bits
+    CUDA_NORM_COLUMNS = 2048,  // of rows that cuda_norm_chain takes, at most
+    CUDA_FUSION_OPS = 12,      // of a fusion that runs as a kernel, at most
+    CUDA_MAX_CHAIN = 64,       // calls that are joined to one, at most
+    CUDA_SMALL = 1 << 16,      // bytes: tensors up to so many may leave the arena (16 MiB in all)
+    CUDA_SPARE = 1 << 30,      // bytes of larger ones that may, in all
+    CUDA_ROWS = 1 << 30,       // bytes of inputs that come ahead of their step, at most
     CUDA_ROWS_LEAVE = 1 << 28, // bytes of the device that stay free where they have a copy there
-    CUDA_TURN = 1 << 20,      // bytes: pieces of messages between which others are sent, at least
-    CUDA_VECTOR = 16,         // bytes: rows that are no multiple of it are odd
-    CUDA_ROUND = 64,          // elements: extents that are odd are rounded up to a multiple
-    CUDA_WORTH = 1000000000,  // matmuls under so many multiplications run as they are
-    CUDA_SHADOWS = 16,        // padded copies at a time, at most
-    CUDA_COLUMN_PARTS = 264,  // of rows whose columns are summed, at most
-    CUDA_MOST_SUMS = 4,       // tensors whose columns are summed at once
-    CUDA_NUMBER_PARTS = 264,  // of a tensor that is summed to one number, at most
-    CUDA_HEAD_ROWS = 64,      // queries, and keys, of attention by cuDNN, at least: a tile's
-    CUDA_HEAD_KEYS = 128,     // keys of a tile of its ordered backward pass
-    CUDA_HEAD_WIDTH = 128,    // of its heads, at most
-    CUDA_HEAD_SCORES = 256,   // MiB of scores that pass may write of one head
-    CUDA_HEAD_ROOM = 2048     // MiB of them that one call may
+    CUDA_TURN = 1 << 20,       // bytes: pieces of messages between which others are sent, at least
+    CUDA_VECTOR = 16,          // bytes: rows that are no multiple of it are odd
+    CUDA_ROUND = 64,           // elements: extents that are odd are rounded up to a multiple
+    CUDA_WORTH = 1000000000,   // matmuls under so many multiplications run as they are
+    CUDA_SHADOWS = 16,         // padded copies at a time, at most
+    CUDA_COLUMN_PARTS = 264,   // of rows whose columns are summed, at most
+    CUDA_MOST_SUMS = 4,        // tensors whose columns are summed at once
+    CUDA_NUMBER_PARTS = 264,   // of a tensor that is summed to one number, at most
+    CUDA_HEAD_ROWS = 64,       // queries, and keys, of attention by cuDNN, at least: a tile's
+    CUDA_HEAD_KEYS = 128,      // keys of a tile of its ordered backward pass
+    CUDA_HEAD_WIDTH = 128,     // of its heads, at most
+    CUDA_HEAD_SCORES = 256,    // MiB of scores that pass may write of one head
+    CUDA_HEAD_ROOM = 2048      // MiB of them that one call may
 };
 
 #endif

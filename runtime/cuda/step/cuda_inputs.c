@@ -105,8 +105,7 @@ void hap_backend_rows_take(hap_rank *r, hap_tensor *t)
     HAP_CK(r, in && in->sent, "rows of an input are taken that were not sent");
     in->sent = false;
     cuda_will_write(&b->x, t->data, t->bytes);
-    if (in->device)
-        ok(r, cudaStreamWaitEvent(b->x.stream, in->read, 0), "cudaStreamWaitEvent");
+    if (in->device) ok(r, cudaStreamWaitEvent(b->x.stream, in->read, 0), "cudaStreamWaitEvent");
     ok(r,
        cudaMemcpyAsync(t->data, in->device ? in->device : in->host, (size_t)t->bytes,
                        in->device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice, b->x.stream),

@@ -3,15 +3,16 @@
 // The first pass of the step runs as it is called and finds plans and workspaces. The second is
 // recorded (cuda_record.h) and its end runs what is left of the list; from the third on calls
 // inside the step only pass core's checks, and the list runs at the step's begin, so that the host
-// checks while the device works: as a CUDA graph captured in the third, in parts between what cannot
-// be captured (cuda_capture.h), or call by call; or whole, with its one-sided puts (cuda_whole.h), where a trial in the third pass says that
-// it may be (cuda_litmus.h). These passes are rehearsals (core/step.c), so that step 0 and those
-// behind it make no plan, take no memory and wait for the device at their end alone; --rehearse 0:
-// they are the first steps. Several ranks find by time which of the ways it is to be, in the first
-// steps (cuda_choice.h), unless tune=off (of --cuda); one rank takes the graph. graph=on takes
-// graphs, =list, as --trace does, calls, =auto finds out on one rank and without tuning as well;
-// =off runs every step as called. fuse=off leaves the list as recorded, =exact gives the same bits
-// (cuda_fuse.h); off also runs fusions op by op (cuda_fusion.h).
+// checks while the device works: as a CUDA graph captured in the third, in parts between what
+// cannot be captured (cuda_capture.h), or call by call; or whole, with its one-sided puts
+// (cuda_whole.h), where a trial in the third pass says that it may be (cuda_litmus.h). These passes
+// are rehearsals (core/step.c), so that step 0 and those behind it make no plan, take no memory and
+// wait for the device at their end alone; --rehearse 0: they are the first steps. Several ranks
+// find by time which of the ways it is to be, in the first steps (cuda_choice.h), unless tune=off
+// (of --cuda); one rank takes the graph. graph=on takes graphs, =list, as --trace does, calls,
+// =auto finds out on one rank and without tuning as well; =off runs every step as called. fuse=off
+// leaves the list as recorded, =exact gives the same bits (cuda_fuse.h); off also runs fusions op
+// by op (cuda_fusion.h).
 
 #ifndef HAP_RUNTIME_CUDA_PROGRAM_H
 #define HAP_RUNTIME_CUDA_PROGRAM_H
