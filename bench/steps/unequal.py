@@ -55,29 +55,35 @@ def unequal_torch(m):
                     line(m, x)
 
 
-def fsdp(m):
-    """Llama-3-8B beside PyTorch FSDP2, on equal GPUs and with half of them on 64 SMs (emulated)"""
-    model, n = "llama8b", m.gpus
-    rows = rows_of(model) * n
-    sms = ",".join(["132"] * (n - n // 2) + ["64"] * (n // 2))
-    files = models.inputs(m, model)
-    done = m.run("fsdp.torch", ["torchrun", "--nproc-per-node", str(n), "bench/torch/torch_fsdp.py", model,
-                                str(rows), sms], 300, plain=True,
+def llama_sms(m):
+    """SMs of each GPU where half of them are slow."""
+    return ",".join(["132"] * (m.gpus - m.gpus // 2) + ["64"] * (m.gpus // 2))
+
+
+def fsdp_torch(m):
+    """Llama-3-8B by PyTorch FSDP2, on equal GPUs and with half of them on 64 SMs (emulated)"""
+    done = m.run("fsdp.torch", ["torchrun", "--nproc-per-node", str(m.gpus), "bench/torch/torch_fsdp.py", "llama8b",
+                                str(rows_of("llama8b") * m.gpus), llama_sms(m)], 300, plain=True,
                  env={"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
     for x in done.text().splitlines():
         if "ms/step" in x or "Error" in x:
             line(m, x[:300])
-    for what, cluster in (("equal", models.cluster(m, n)), ("mixed", models.cluster(m, n, 64))):
+
+
+def fsdp(m):
+    """hapc's plans for the same, by the data sheet or by --cluster and --mixed, with pairs or not"""
+    rows, files = rows_of("llama8b") * m.gpus, models.inputs(m, "llama8b")
+    for what, cluster in (("equal", m.o.cluster or models.cluster(m, m.gpus)),
+                          (f"emulated SMs {llama_sms(m)}", m.o.mixed or models.cluster(m, m.gpus, 64))):
         for pairs in m.o.pairs:
-            name = f"fsdp.hapc.{what}.{pairs}"
-            folder = plan(m, name, models.graph_of(m, model), cluster, "--batch", str(rows), "--precision",
-                          "bf16", "--pairs", pairs)
+            name = f"fsdp.hapc.{what.split()[0]}.{pairs}"
+            folder = plan(m, name, models.graph_of(m, "llama8b"), cluster, "--batch", str(rows),
+                          "--precision", "bf16", "--pairs", pairs)
             if not folder:
                 continue
             run = go(m, name, folder, "--steps", "25", "--seed", "1", *files, limit=150)
-            ms = run.median(skip=12)
-            rate = "" if ms == "none" else f"{rows * 2048 / float(ms) * 1e3:.0f} tokens/s, "
-            line(m, f"hapc {model} {rows} x 2048, {what} {sms if what == 'mixed' else ''} pairs {pairs}: {ms} ms/step, "
-                    f"{rate}predicted {models.predicted_ms(folder):.1f} ms, "
-                    f"losses {run.some_losses()}")
-            print("\n".join("    " + x for x in run.said("workspace|device [0-9]|rehearsed|by .* from here", 9)))
+            ms = run.median(skip=12)  # earlier ones find the way to run a step
+            rate = "none" if ms == "none" else f"{rows * 2048 / float(ms) * 1e3:.0f}"
+            line(m, f"hapc llama8b {rows} x 2048, {what}, pairs {pairs}: {ms} ms/step, {rate} tokens/s, "
+                    f"predicted {models.predicted_ms(folder):.1f} ms, losses {run.some_losses()}")
+            print("\n".join("    " + x for x in run.said("workspace [0-9]|rehearsed|from here on", 9)))

@@ -109,6 +109,9 @@
 #define SYN_LOCAL_STEP  64  // parts of a factor: the first shift [set]
 #define SYN_LOCAL_FINER 4   // times smaller: the next ones [set]
 
+// --- boundaries of cuts on GPUs (partitions.c) ---
+#define SYN_PART_GRAINS 64 // steps of boundaries in an even part, at least [set]
+
 // --- memory: when a plan counts as fitting, and prices on bytes (candidates.c) ---
 #define SYN_ROOMY          0.9   // of a capacity: fewer live bytes mostly find a place [tried]
 #define SYN_FEW_FIT        0.97  // of a capacity: the same of live bytes among few layers [tried]

@@ -42,6 +42,7 @@ typedef struct syn_cut {
     int64_t *table; // sums to size; zeros are legal
     hb_str name;    // "even", "compute", "memory", "bandwidth", "lp1", ...
     int coarse;     // SYN_BOTH: the cut of axis 0 that holds its sums by machine; else -1
+    int64_t grain;  // boundaries are multiples of it; 0: of 1
 } syn_cut;
 
 // The ranks a program runs on and the cuts it uses. One axis: {n}. Two: machines x devices, rank =

@@ -361,6 +361,7 @@ static void add_board(pool *p, syn_mesh *mesh)
     if (!mesh) return;
     board *b = HB_NEW(p->arena, board);
     *b = (board){.mesh = mesh, .partitions = syn_partitions_new(p->arena, p->g, p->f)};
+    syn_partitions_align(b->partitions, p->m, mesh);
     b->costs = syn_costs_new(p->arena, p->m, mesh, p->g, p->f);
     HB_PUSH(p->arena, &p->boards, b);
 }

@@ -212,14 +212,16 @@ double syn_local_search(syn_program *p, const cost_model *m, const int *kind, do
         int classes = p->mesh->n_coord_classes[c->axis];
         own_table(p, cut);
         if (c->coarse >= 0) own_table(p, c->coarse);
-        for (int64_t step = c->size / SYN_LOCAL_STEP > 1 ? c->size / SYN_LOCAL_STEP : 1; step >= 1;
-             step /= SYN_LOCAL_FINER)
+        int64_t grain = c->grain > 1 ? c->grain : 1;
+        for (int64_t n = c->size / grain / SYN_LOCAL_STEP > 1 ? c->size / grain / SYN_LOCAL_STEP
+                                                              : 1;
+             n >= 1; n /= SYN_LOCAL_FINER)
             for (int a = 0; a < classes; a++)
                 for (int b = 0; b < classes; b++)
                     if (a != b) {
                         int all = even_shifts(p->mesh, c->axis, c->n, a, b);
-                        if (all > 1) sec = move(&q, cut, a, b, step, all, sec);
-                        sec = move(&q, cut, a, b, step, 1, sec);
+                        if (all > 1) sec = move(&q, cut, a, b, n * grain, all, sec);
+                        sec = move(&q, cut, a, b, n * grain, 1, sec);
                     }
         if (q.stale) refresh(p, q.costs, kind, cut);
         q.stale = false;

@@ -94,6 +94,20 @@ syn_partitions *syn_partitions_new(hb_arena *a, const ir_graph *g, const ir_fact
     return p;
 }
 
+void syn_partitions_align(syn_partitions *p, const cost_model *m, const syn_mesh *mesh)
+{
+    enum { FEWEST = IR_CUDA_VECTOR / 2 }; // entries of a row whose length kernels take as it is
+    for (int c = 0; c < mesh->n_classes; c++)
+        if (m->cluster->cls[mesh->cluster_class[c]].kind != CL_GPU) return;
+    for (int k = 0; k < p->n_sets; k++) {
+        struct syn_partition_set *q = &p->set[k];
+        int64_t grain = IR_CUDA_HEAD_KEYS;
+        while (grain > 1 && grain * SYN_PART_GRAINS * mesh->n_ranks > q->size)
+            grain /= 2;
+        if (!q->batch && q->grain == 1 && grain >= FEWEST) q->grain = grain;
+    }
+}
+
 syn_partitions *syn_partitions_copy(hb_arena *a, const syn_partitions *p)
 {
     syn_partitions *q = hb_copy(a, p, sizeof *p);
@@ -120,7 +134,9 @@ static void add_table(hb_arena *a, struct syn_partition_set *q, syn_mesh *mesh, 
     if (q->n[axis] == SYN_MAX_PARTITIONS) return;
     if (axis == SYN_BOTH && q->n[0] == SYN_MAX_PARTITIONS) return;
     int id = syn_cut_intern(a, mesh, axis, q->size, table, name);
-    if (axis == SYN_BOTH) add_cut(q, 0, mesh->cuts.p[id].coarse);
+    syn_cut *c = &mesh->cuts.p[id];
+    c->grain = c->grain && c->grain < q->grain ? c->grain : q->grain;
+    if (axis == SYN_BOTH) add_cut(q, 0, c->coarse);
     add_cut(q, axis, id);
 }
 
@@ -182,7 +198,8 @@ static void add_by_area(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set,
     for (int k = 0; k < p->n_sets; k++) {
         struct syn_partition_set *q = &p->set[k];
         if (!q->causal || (set >= 0 && k != set)) continue;
-        bool tiles = q->grain == 1 && least * (double)q->size >= IR_CUDA_HEAD_KEYS;
+        bool tiles =
+            IR_CUDA_HEAD_KEYS % q->grain == 0 && least * (double)q->size >= IR_CUDA_HEAD_KEYS;
         add_rounded(a, q, mesh, axis, width, tiles ? IR_CUDA_HEAD_KEYS : q->grain,
                     hb_fmt(a, "%.*s area", HB_ARG(name)));
     }

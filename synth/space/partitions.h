@@ -39,6 +39,9 @@ void syn_starting_ratio_weights(const cost_model *m, const syn_mesh *mesh,
                                 syn_starting_ratio starting, double *per_rank);
 
 syn_partitions *syn_partitions_new(hb_arena *a, const ir_graph *g, const ir_factors *f);
+// Where all devices are GPUs, boundaries of long factors lie between rows of 16 bytes, and of very
+// long ones between tiles: rows of other lengths are copied, or read slowly (docs/cuda.md).
+void syn_partitions_align(syn_partitions *p, const cost_model *m, const syn_mesh *mesh);
 syn_partitions *syn_partitions_copy(hb_arena *a, const syn_partitions *p);
 void syn_partitions_clear(syn_partitions *p);
 uint64_t syn_partitions_key(const syn_partitions *p); // equal where they have the same cuts

@@ -304,6 +304,28 @@ START_TEST(megatron_pair)
 }
 END_TEST
 
+// The same pair on unequal devices: on GPUs hidden units are cut between tiles of 64, so that rows
+// of every part are as kernels want them; CPUs take what the speeds say.
+START_TEST(aligned_parts)
+{
+    for (int cpu = 0; cpu < 2; cpu++) {
+        hb_arena *a = hb_arena_new();
+        device d[2] = {{4, 100, 50, 5, 0}, {2.7, 67, 50, 5, 0}};
+        cl_cluster *c = small_cluster(a, 1, 2, d, 0, 0);
+        for (int k = 0; k < c->n_classes && cpu; k++)
+            c->cls[k].kind = CL_CPU;
+        world w = found(a, small_mlp(a, 64, 2, (int64_t[]){256, 11008, 64}), in_world(_i, c));
+        const syn_state *s = fact_state(w.p, "w0");
+        ck_assert(fact_cut(s, 0, 1));
+        int64_t part = fact_part(w.p, s, 0, 0);
+        ck_assert_msg((double)part > 0.5 * 11008 && (double)part < 0.7 * 11008, "%lld",
+                      (long long)part);
+        ck_assert_msg((part % 64 == 0) == !cpu, "%lld", (long long)part);
+        hb_arena_free(a);
+    }
+}
+END_TEST
+
 // Embedding and loss by parts of the vocabulary, from one table: partial embeddings, and of the
 // logits' rows only maxima, sums and targets are reduced.
 START_TEST(vocabulary_parallel)
@@ -674,6 +696,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, zero_2, 0, 2);
     tcase_add_test(t, zero_3);
     tcase_add_loop_test(t, megatron_pair, 0, 2);
+    tcase_add_loop_test(t, aligned_parts, 0, 2);
     tcase_add_loop_test(t, vocabulary_parallel, 0, 2);
     tcase_add_loop_test(t, sequence_parallel, 0, 2);
     tcase_add_loop_test(t, head_parallel, 0, 2);
