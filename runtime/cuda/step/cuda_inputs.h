@@ -2,9 +2,8 @@
 //
 // The host writes an input's rows into page-locked memory of the input's own. Copy engines bring
 // them to the device beside the step, on a stream of their own, and the next step begins with a
-// copy on the device: a step's bytes take 25 times as long to come to an H200 as to move on it.
-// Where the device has no room for a second copy, which the planner does not count, the step begins
-// with the transfer itself.
+// copy on the device, which takes a small part of the transfer's time. Where the device has no room
+// for that, which the planner does not count, the step begins with the transfer itself.
 //
 //     host writes ─ transfer ─┐ arrived                 the stream of rows
 //     ────────── a step ──────┴ copy to the tensor ─ the next step
