@@ -188,7 +188,7 @@ static void frame_view(const ir_graph *g, const ir_node *n, ir_frame *f)
         for (int d = 0; d < x->rank; d++)
             if (x->dim[d] != 1) put(&f->in[0][d], f, letter[y->rank - x->rank + d]);
     } else {
-        hb_assert(n->op == IR_OP_full);
+        hb_assert(n->op == IR_OP_full || n->op == IR_OP_recv);
         letters_of(f, y, -1, letter);
         same_letters(f, y->rank, -1, letter, f->out[0]);
     }

@@ -93,7 +93,8 @@ enum { // flags of an op
     IR_OVER = 1 << 7,
     IR_EACH = 1 << 8,
     IR_ROWS = 1 << 9,
-    IR_WIDE = 1 << 10
+    IR_WIDE = 1 << 10,
+    IR_PORT = 1 << 11
 };
 
 // One op of ops.def, parsed (op_table.c).
@@ -175,8 +176,13 @@ typedef struct ir_tensor {
 typedef enum { IR_FORWARD, IR_BACKWARD, IR_UPDATE } ir_phase;
 
 // Where a node stands if the batch is cut in time (variant.h): before the micro-batches, in the
-// slot, which is done once for each of them, or behind the last. Else all stand before.
-typedef enum { IR_BEFORE, IR_SLOT, IR_AFTER } ir_turn;
+// slot, which is done once for each of them, or behind the last. Else all stand before. The slot of
+// a stage (stages.h) is two slots, forward and backward, with others' between them.
+typedef enum { IR_BEFORE, IR_SLOT, IR_SLOT_BACK, IR_AFTER } ir_turn;
+static inline bool ir_in_slot(ir_turn t)
+{
+    return t == IR_SLOT || t == IR_SLOT_BACK;
+}
 
 typedef struct ir_node {
     hb_str name; // "h.0.ln_1"; backward nodes: the forward node's name + "'" + what, "h.0.ln_1'dx"
@@ -193,7 +199,8 @@ typedef struct ir_node {
     double more; // it stands for so many others that are equal to it (fold.h); mostly 0
     ir_turn turn;
     bool adds;    // slot: its first operand and its output are one sum over the micro-batches
-    int64_t step; // slot: a slice's range, a random op's `first` grow by so much a micro-batch
+    int64_t step; // slot: a slice's range, a random op's or port's `first` grow by so much a
+                  // micro-batch
 } ir_node;
 
 typedef struct ir_update {
@@ -252,6 +259,7 @@ typedef struct ir_graph {
     int micro_batches; // as a variant (variant.h): how often the slot is done; 0: no slot, 1: what
                        // it stands for stands there instead (ir_unroll)
     HB_VEC(int) recomputed; // and the blocks that are computed again, from 0 on, ascending
+    int depth; // of a stage (stages.h): micro-batches that are under way at once; else 0
     const int *few_of; // of a folded step (fold.h), by block of the whole one: that in its place
 } ir_graph;
 
@@ -267,7 +275,7 @@ typedef struct ir_options {
 // How often a node is done in a step.
 static inline int ir_node_slots(const ir_graph *g, int node)
 {
-    return g->nodes.p[node].turn == IR_SLOT ? g->micro_batches : 1;
+    return ir_in_slot(g->nodes.p[node].turn) ? g->micro_batches : 1;
 }
 
 // Reads, verifies and shape-checks a graph file. NULL after errors were added to d.

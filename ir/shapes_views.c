@@ -179,6 +179,6 @@ bool ir_infer_view(const ir_graph *g, const ir_node *n, ir_tensor *outs, hb_aren
     if (n->op == IR_OP_pad) return infer_pad(&v, outs);
     if (n->op == IR_OP_expand) return infer_expand(&v, outs);
     if (n->op == IR_OP_sum) return infer_sum(&v, outs);
-    hb_assert(n->op == IR_OP_full);
+    hb_assert(n->op == IR_OP_full || n->op == IR_OP_recv);
     return take_shape(&v, outs, attr(&v, "shape"));
 }

@@ -100,7 +100,7 @@ ir_graph *ir_unroll(hb_arena *a, const ir_graph *g, int n)
     int first = 0, end = 0, all = g->nodes.n;
     while (first < all && g->nodes.p[first].turn == IR_BEFORE)
         first++;
-    for (end = first; end < all && g->nodes.p[end].turn == IR_SLOT;)
+    for (end = first; end < all && ir_in_slot(g->nodes.p[end].turn);)
         end++;
     for (int k = 0; k < first; k++)
         take(&u, k, -1);

@@ -57,18 +57,18 @@ static bool verify_turn(const ir_graph *g, const ir_node *n, hb_str *why)
     for (int i = 0; i < n->n_in; i++) {
         int p = g->tensors.p[n->in[i]].producer;
         const ir_node *of = p >= 0 ? &g->nodes.p[p] : NULL;
-        if (n->turn == IR_AFTER && of && of->turn == IR_SLOT && !of->adds)
+        if (n->turn == IR_AFTER && of && ir_in_slot(of->turn) && !of->adds)
             WRONG("node %.*s reads '%.*s' of one micro-batch behind them", HB_ARG(n->name),
                   HB_ARG(g->tensors.p[n->in[i]].name));
-        if (n->turn == IR_SLOT && of && of->adds)
+        if (ir_in_slot(n->turn) && of && of->adds)
             WRONG("node %.*s reads '%.*s' before the last micro-batch", HB_ARG(n->name),
                   HB_ARG(g->tensors.p[n->in[i]].name));
     }
     if (n->adds &&
-        (n->turn != IR_SLOT || n->op != IR_OP_add || g->tensors.p[n->in[0]].producer < 0 ||
+        (!ir_in_slot(n->turn) || n->op != IR_OP_add || g->tensors.p[n->in[0]].producer < 0 ||
          g->nodes.p[g->tensors.p[n->in[0]].producer].op != IR_OP_full))
         WRONG("node %.*s adds up nothing that begins with zero", HB_ARG(n->name));
-    if (n->step != 0 && n->turn != IR_SLOT) WRONG("node %.*s: a step outside", HB_ARG(n->name));
+    if (n->step != 0 && !ir_in_slot(n->turn)) WRONG("node %.*s: a step outside", HB_ARG(n->name));
     return true;
 }
 

@@ -90,7 +90,8 @@ static uint64_t element(const points *x, int64_t e)
     case IR_OP_cast:
         return y->real ? p : !a->real ? a->v[i] : mp_hash(x->m, x->key, p) & 1u;
     case IR_OP_detach:
-        return p;
+    case IR_OP_send:
+        return whole ? a->v[i] : p;
     case IR_OP_neg:
         return whole ? 0 - a->v[i] : mp_sub(0, p);
     case IR_OP_scale:
@@ -185,6 +186,19 @@ static bool update(mp *m, const mp_call *c)
     return true;
 }
 
+// What a message holds: any fixed function of the message and the element.
+static bool received(mp *m, const mp_call *c)
+{
+    mp_part *y = &c->out[0];
+    uint64_t key = mp_mix((uint64_t)c->op ^ mp_mix((uint64_t)c->attr[2].i << 32 ^
+                                                   (uint64_t)c->attr[3].i));
+    int64_t *global = mp_global(m, y);
+    for (int64_t e = 0; e < y->n; e++)
+        y->v[e] = y->real ? mp_hash(m, key, (uint64_t)global[e])
+                          : mp_hash(m, key, (uint64_t)global[e]) & 1u;
+    return true;
+}
+
 // y[.., i, ..] = x[.., i + shift, ..] along dim d; where x ends, y stays as it is.
 static bool move(mp *m, mp_part *y, const mp_part *x, int d, int64_t shift)
 {
@@ -276,6 +290,7 @@ static mp_meaning *of_elements(ir_op op)
     case IR_OP_scale:
     case IR_OP_add_scalar:
     case IR_OP_detach:
+    case IR_OP_send:
     case IR_OP_dropout:
         return pointwise;
     case IR_OP_pow_scalar:
@@ -324,6 +339,8 @@ mp_meaning *mp_point(ir_op op)
     case IR_OP_pad:
     case IR_OP_full:
         return view;
+    case IR_OP_recv:
+        return received;
     default:
         return of_elements(op);
     }

@@ -45,7 +45,7 @@ static bool may_view(const arena_cell *a, const arena_cell *b, int at)
 
 static bool may_replace(const aliasing *x, const arena_cell *a, const arena_cell *b, int at)
 {
-    if (a->through && x->l->p->instr.p[at].turn == IR_SLOT) return false;
+    if (a->through && ir_in_slot(x->l->p->instr.p[at].turn)) return false;
     int last = a->last_by == at ? a->before : a->last;
     return last < at && a->def < at && b->def == at && !a->wraps;
 }

@@ -145,19 +145,19 @@ static inline syn_slot syn_slot_of(const syn_program *p)
     if (s.times < 2) return (syn_slot){0, 0, 1};
     while (s.first < p->instr.n && p->instr.p[s.first].turn == IR_BEFORE)
         s.first++;
-    while (s.end > s.first && p->instr.p[s.end - 1].turn != IR_SLOT)
+    while (s.end > s.first && !ir_in_slot(p->instr.p[s.end - 1].turn))
         s.end--;
     return s;
 }
 // Is an instruction of the range done in the first or the last micro-batch alone?
 static inline bool syn_once(const syn_program *p, const syn_slot *s, int instr)
 {
-    return p->instr.p[instr].turn != IR_SLOT && instr >= s->first && instr < s->end;
+    return !ir_in_slot(p->instr.p[instr].turn) && instr >= s->first && instr < s->end;
 }
 // How often an instruction is done in a step.
 static inline int syn_instr_slots(const syn_program *p, const syn_instr *in)
 {
-    return in->turn == IR_SLOT ? p->g->micro_batches : 1;
+    return ir_in_slot(in->turn) ? p->g->micro_batches : 1;
 }
 
 #endif
