@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/stages_command.h"
 #include "ir/variant.h"
 #include "synth/certify/record.h"
 #include "synth/plan/program_print.h"
@@ -152,7 +153,7 @@ static bool asked_for(hb_arena *a, ir_graph *step, const ir_options *asked, syn_
 // What is asked on the command line.
 typedef struct request {
     const char *out, *batch, *strategy, *limit, *dumps, *precision, *micro, *recompute, *grad,
-        *mesh, *pairs;
+        *mesh, *pairs, *stages;
     const char **pin, **what_if; // ended by NULL
     hb_str change;               // of the cluster file, of one what-if
     bool full, asks, json, quiet, verbose, keep, only_check, pinned;
@@ -177,6 +178,7 @@ static int read_options(request *q, int argc, char **argv)
         {"--grad-dtype", &q->grad, NULL},
         {"--mesh", &q->mesh, NULL},
         {"--pairs", &q->pairs, NULL},
+        {"--stages", &q->stages, NULL},
         {"--full", NULL, &q->full},
         {"--json", NULL, &q->json},
         {"-q", NULL, &q->quiet},
@@ -421,7 +423,7 @@ static int write_out(hb_arena *a, const request *q, emit_plan *e)
 {
     if (q->out || (!q->json && !q->quiet)) emit_price_moves(a, e);
     hb_str why;
-    if (!emit_supported(a, e->p, &why) || (q->out && !emit_folder(a, e, q->out, &why)))
+    if (!emit_supported(a, e->p->g, &why) || (q->out && !emit_folder(a, e, q->out, &why)))
         return cli_error(CLI_INPUT, "%.*s", HB_ARG(why));
     if (q->json) {
         print_json(a, e);
@@ -439,6 +441,43 @@ static int write_out(hb_arena *a, const request *q, emit_plan *e)
     return fflush(stdout) == 0 ? CLI_OK : cli_error(CLI_INPUT, "cannot write to stdout");
 }
 
+// Of a plan of stages: what else was asked for that they cannot have. NULL: nothing.
+static const char *not_with_stages(const request *q)
+{
+    return q->pinned             ? "--pin"
+           : q->asks             ? "--what-if"
+           : q->dumps[0]         ? "-d"
+           : q->keep             ? "--keep-grads"
+           : q->limit            ? "--time-limit"
+           : q->only_check       ? "--check-only"
+           : q->syn.vary_blocks  ? "--recompute auto"
+                                 : NULL;
+}
+
+static int plan_stages(hb_arena *a, const request *q, int argc, char **argv)
+{
+    const char *other = not_with_stages(q);
+    if (other) return cli_error(CLI_USAGE, "not supported: %s of a plan of stages", other);
+    request whole = *q;
+    ir_options options;
+    cli_inputs in = {0};
+    if (!load(a, &whole, true, &options, &in)) return CLI_INPUT;
+    whole.syn.micro_batches = q->front.micro_batches;
+    cli_staged x = {.text = q->stages,
+                    .out = q->out,
+                    .quiet = q->quiet,
+                    .json = q->json,
+                    .about = {.command = command_line(a, argc, argv),
+                              .version = hb_str_c(a, cli_version()),
+                              .graph_path = hb_str_c(a, q->file[0]),
+                              .cluster_path = hb_str_c(a, q->file[1]),
+                              .batch = q->front.batch,
+                              .strategy = hb_str_c(a, syn_strategy_name(q->syn.strategy)),
+                              .no_pairs = q->syn.no_pairs,
+                              .curves_missing = !in.model.curves}};
+    return cli_plan_stages(a, &in, &whole.syn, &x);
+}
+
 static int synthesize(hb_arena *a, int argc, char **argv)
 {
     request q = {.dumps = "",
@@ -448,6 +487,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     if (code != CLI_GO) return code;
     if (!find_files(a, q.file)) return CLI_INPUT;
     if (!understand(&q)) return CLI_USAGE;
+    if (q.stages) return plan_stages(a, &q, argc, argv);
     bool choose = chooses(&q);
     cli_inputs in = {0};
     ir_options whole;

@@ -75,6 +75,9 @@ cl_cluster *cl_read_source(hb_arena *a, const hb_source *src, const char *device
 // away), "network.bandwidth=100 Gbit/s", "machines.new.devices.H200.memory=80 GiB".
 cl_cluster *cl_read_changed(hb_arena *a, const char *path, const char *devices_path,
                             const hb_str *change, int n, hb_diag *d);
+// The machines that are marked, as a cluster of their own: classes and ranks are numbered anew.
+// rank: room for as many as c has; by rank of the part, that of c.
+cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *machine, int *rank);
 void cl_print(hb_buf *out, const cl_cluster *c);
 // The catalogue's GPU that a driver calls `name` ("NVIDIA A100-SXM4-40GB": A100-40GB); empty: none.
 hb_str cl_model_of(hb_arena *a, const char *devices_path, hb_str name);

@@ -38,7 +38,7 @@ static void dim_text(pt *t, int tensor, int d, hb_buf *out)
 }
 
 // "f32[8@rows 128 3*12@heads*64]+" as a C string.
-static hb_str shape_text(pt *t, int tensor)
+hb_str pt_shape(pt *t, int tensor)
 {
     const syn_program *p = t->p;
     const syn_tensor *s = &p->tensors.p[tensor];
@@ -271,7 +271,7 @@ static void name_alone(pt *t, int tensor)
 static void row(tables *w, int tensor)
 {
     pt *t = w->t;
-    hb_str part[4] = {hb_fmt(t->a, "{%.*s", HB_ARG(to_text(w, tensor))), shape_text(t, tensor),
+    hb_str part[4] = {hb_fmt(t->a, "{%.*s", HB_ARG(to_text(w, tensor))), pt_shape(t, tensor),
                       w->of[tensor] < 0 ? at_text(t, tensor) : view_text(w, w->of[tensor])};
     part[3] = outer_text(w, tensor);
     lines_fill(&t->l, 4, (hb_str){0}, part, part[3].n > 0 ? 4 : 3, "},", NULL);
@@ -302,7 +302,7 @@ static void table(tables *w)
                    {SYN_ROLE_SCRATCH, "Scratch of collectives"}};
     pt *t = w->t;
     const syn_program *p = t->p;
-    lines_text(&t->l, 0, "static const hap_place buffers[] = {");
+    lines_text(&t->l, 0, "static const hap_place buffers%s[] = {", t->stage);
     for (size_t g = 0; g < sizeof section / sizeof *section; g++) {
         bool first = true;
         for (int pass = 0; pass < 2; pass++) // families behind
@@ -324,20 +324,34 @@ static void table(tables *w)
     lines_blank(&t->l);
 }
 
+static hb_str by_class(const pt *t, const int64_t *v)
+{
+    hb_buf b = {.arena = t->a};
+    for (int c = 0; c < t->p->mesh->n_classes; c++)
+        hb_printf(&b, "%s%lld", c ? ", " : "", (long long)v[c]);
+    return hb_fmt(t->a, "(const int64_t[]){%s}", b.p);
+}
+
+static void declare_ring(pt *t)
+{
+    const syn_program *p = t->p;
+    hb_str arg[4] = {HB_STR("r"), hb_fmt(t->a, "%d", p->g->depth), by_class(t, p->ring_at),
+                     by_class(t, p->ring_bytes)};
+    lines_call(&t->l, 4, HB_STR("hap_rings("), arg, 4, NULL);
+}
+
 static void declare_function(tables *w)
 {
     pt *t = w->t;
     const syn_program *p = t->p;
     const ir_graph *g = p->g;
-    hb_buf local = {.arena = t->a};
-    for (int c = 0; c < p->mesh->n_classes; c++)
-        hb_printf(&local, "%s%lld", c ? ", " : "", (long long)p->local_bytes[c]);
-    lines_text(&t->l, 0, "static void declare_buffers(hap_rank *r)");
+    lines_text(&t->l, 0, "static void declare_buffers%s(hap_rank *r)", t->stage);
     lines_text(&t->l, 0, "{");
     hb_str size[3] = {HB_STR("r"), hb_fmt(t->a, "%lld", (long long)p->sym_bytes),
-                      hb_fmt(t->a, "(const int64_t[]){%.*s}", HB_ARG(hb_done(&local)))};
+                      by_class(t, p->local_bytes)};
     lines_call(&t->l, 4, HB_STR("hap_segments("), size, 3, NULL);
-    lines_text(&t->l, 4, "hap_declare(r, cuts, buffers);");
+    if (p->g->depth > 1) declare_ring(t);
+    lines_text(&t->l, 4, "hap_declare(r, cuts%s, buffers%s);", t->stage, t->stage);
     for (int i = 0; i < p->families.n; i++) {
         const syn_family *f = &p->families.p[i];
         if (!is_home(p, f->member[0]) || outer_text(w, f->member[0]).n > 0) continue;
@@ -418,6 +432,30 @@ static void variables(tables *w)
     lines_blank(&t->l);
 }
 
+void pt_buffers_head(pt *t, hb_buf *out)
+{
+    lines l = t->l;
+    t->l = (lines){.arena = t->a, .out = out};
+    hb_buf who = {.arena = t->a};
+    for (int c = 0; c < t->p->mesh->n_classes; c++)
+        hb_printf(&who, "%s%.*s", c ? ", " : "",
+                  HB_ARG(t->p->cluster->cls[t->p->mesh->cluster_class[c]].name));
+    lines_comment(&t->l, 0, 0,
+                  HB_STR("Where the tensors of program.c lie. Written with it; `hapc check` proves "
+                         "both."));
+    lines_text(&t->l, 0, "//");
+    lines_comment(&t->l, 0, 0,
+                  hb_fmt(t->a,
+                         "AT: offsets in units of 256 bytes, by class%s; AT_SYM: in the segment "
+                         "that other ranks write into. EACH block has its own place, ALL use one "
+                         "in turn. Shapes: program.c; 3*12@heads*64 is cut at its middle factor.",
+                         t->stage[0] ? "" : hb_fmt(t->a, " {%.*s}", HB_ARG(hb_done(&who))).p));
+    lines_blank(&t->l);
+    lines_text(&t->l, 0, "#include \"hap/table.h\"");
+    lines_blank(&t->l);
+    t->l = l;
+}
+
 void pt_buffers(pt *t, hb_buf *out)
 {
     const syn_program *p = t->p;
@@ -431,24 +469,6 @@ void pt_buffers(pt *t, hb_buf *out)
     for (int i = 0; i < p->instr.n; i++)
         if (t->view[i]) w.of[p->instr.p[i].out[0]] = p->instr.p[i].in[0];
     find_places(&w);
-    hb_buf who = {.arena = t->a};
-    for (int c = 0; c < p->mesh->n_classes; c++)
-        hb_printf(&who, "%s%.*s", c ? ", " : "",
-                  HB_ARG(p->cluster->cls[p->mesh->cluster_class[c]].name));
-    lines_comment(&t->l, 0, 0,
-                  HB_STR("Where the tensors of program.c lie. Written with it; `hapc check` proves "
-                         "both."));
-    lines_text(&t->l, 0, "//");
-    lines_comment(&t->l, 0, 0,
-                  hb_fmt(t->a,
-                         "AT: offsets in units of 256 bytes, by class {%.*s}; AT_SYM: in the "
-                         "segment that other ranks write into. EACH block has its own place, ALL "
-                         "use one in turn. Shapes: program.c; 3*12@heads*64 is cut at its middle "
-                         "factor.",
-                         HB_ARG(hb_done(&who))));
-    lines_blank(&t->l);
-    lines_text(&t->l, 0, "#include \"hap/table.h\"");
-    lines_blank(&t->l);
     variables(&w);
     table(&w);
     declare_function(&w);

@@ -10,15 +10,15 @@
 
 #include "ir/stored.h"
 
-bool emit_consts(hb_arena *a, const emit_plan *e, const char *path, bool *any, hb_str *why)
+bool emit_consts(hb_arena *a, const ir_graph *g, hb_str graph_path, const char *path, bool *any,
+                 hb_str *why)
 {
-    const syn_program *p = e->p;
     hb_buf head = {.arena = a}, data = {.arena = a};
-    ir_store store = {.arena = a, .graph = e->graph_path};
+    ir_store store = {.arena = a, .graph = graph_path};
     *any = false;
     hb_putc(&head, '{');
-    for (int i = 0; i < p->g->tensors.n; i++) {
-        const ir_tensor *t = &p->g->tensors.p[i];
+    for (int i = 0; i < g->tensors.n; i++) {
+        const ir_tensor *t = &g->tensors.p[i];
         if (t->kind != IR_CONST || t->init.kind != IR_INIT_STORED) continue;
         ir_array v;
         if (!ir_stored(&store, t, &v, why)) return false;

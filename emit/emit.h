@@ -9,6 +9,7 @@
 #ifndef HAP_EMIT_EMIT_H
 #define HAP_EMIT_EMIT_H
 
+#include "synth/plan/staged.h"
 #include "synth/search/synth.h"
 
 // The same planned again with one thing changed (--what-if).
@@ -48,7 +49,7 @@ typedef struct emit_lines {
 
 // False with *why (one sentence, "not supported: …") if the program needs what runtime.h does not
 // have.
-bool emit_supported(hb_arena *a, const syn_program *p, hb_str *why);
+bool emit_supported(hb_arena *a, const ir_graph *g, hb_str *why);
 
 // program.c, and buffers.h that it includes; where may be NULL.
 void emit_program_c(hb_buf *out, hb_buf *buffers, const emit_plan *e, emit_lines *where);
@@ -72,6 +73,17 @@ void emit_asked_text(hb_buf *out, const emit_plan *e);
 // Writes DIR at once: into a temporary folder beside it, then by rename. An existing DIR is
 // replaced only if it is empty or a plan folder (it holds program.c and plan.json).
 bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why);
+
+// --- plans of stages; of about: command, version, paths, batch, strategy, curves_missing ---
+void emit_stages_program(hb_buf *out, hb_buf *buffers, const syn_staged *p, const emit_plan *about);
+void emit_stages_text(hb_buf *out, const syn_staged *p, const emit_plan *about); // the report
+void emit_stages_json(hb_buf *out, const syn_staged *p); // for --json
+// plan.json; sha: of the text of program.c and buffers.h.
+void emit_stages_plan_json(hb_buf *out, const syn_staged *p, const emit_plan *about, hb_str sha);
+// As emit_folder: program.c, buffers.h, plan.json and report.txt, graph and cluster.
+bool emit_stages_folder(hb_arena *a, const syn_staged *p, const emit_plan *about, const char *dir,
+                        hb_str *why);
+hb_str emit_stage_words(hb_arena *a, const syn_staged *p, int s); // "layers 0-5 on m0, m1"
 
 // --- shared by the printers ---
 hb_str emit_module(hb_arena *a, const ir_graph *g,

@@ -1,6 +1,7 @@
 // A plan folder, written at once or not at all.
 
 #include "emit/consts_file.h"
+#include "emit/emit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -131,9 +132,9 @@ static bool put(hb_arena *a, const char *dir, const char *name, hb_str text, hb_
 }
 
 // The cluster file names its curves relative to itself.
-static bool put_curves(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
+static bool put_curves(hb_arena *a, const cl_cluster *c, const char *dir, hb_str *why)
 {
-    hb_str path = e->p->cluster->curves, text;
+    hb_str path = c->curves, text;
     const char *reason = NULL;
     if (path.n == 0) return true;
     if (!hb_read_file(a, path.p, &text, &reason)) {
@@ -144,43 +145,80 @@ static bool put_curves(hb_arena *a, const emit_plan *e, const char *dir, hb_str 
     return put(a, dir, slash ? slash + 1 : path.p, text, why);
 }
 
-// The texts of a plan folder. They are made before the folder, so that what ends the process while
+// The files of a plan folder. Texts are made before the folder, so that what ends the process while
 // they are made, such as memory that runs out, leaves none.
-typedef struct texts {
-    hb_buf program, buffers, kernels, plan, report, page, trace;
-    bool has_kernels;
-} texts;
+typedef struct folder {
+    const ir_graph *g;
+    const cl_cluster *cluster;
+    hb_str graph_path;
+    struct {
+        const char *name;
+        hb_str text;
+    } file[N_OURS];
+    int n;
+} folder;
 
-static void make_texts(hb_arena *a, const emit_plan *e, texts *t)
+static void add(folder *f, const char *name, hb_buf *text)
 {
-    hb_buf both = {.arena = a};
-    emit_lines where = {0};
-    *t = (texts){{.arena = a}, {.arena = a}, {.arena = a}, {.arena = a},
-                 {.arena = a}, {.arena = a}, {.arena = a}, false};
-    emit_program_c(&t->program, &t->buffers, e, &where);
-    hb_printf(&both, "%.*s%.*s", HB_ARG(hb_done(&t->program)), HB_ARG(hb_done(&t->buffers)));
-    where.sha = hb_sha256_hex(a, hb_done(&both));
-    emit_plan_json(&t->plan, e, &where);
-    emit_report_text(&t->report, e);
-    emit_report_html(&t->page, e, &where);
-    emit_trace_json(&t->trace, e, &where);
-    t->has_kernels = emit_kernels(&t->kernels, e);
+    f->file[f->n].name = name;
+    f->file[f->n++].text = hb_done(text);
 }
 
-static bool put_all(hb_arena *a, const emit_plan *e, const texts *t, const char *dir, hb_str *why)
+static hb_str sha_of(hb_arena *a, hb_buf *program, hb_buf *buffers)
 {
-    bool any;
+    hb_str both = hb_fmt(a, "%.*s%.*s", HB_ARG(hb_done(program)), HB_ARG(hb_done(buffers)));
+    return hb_sha256_hex(a, both);
+}
+
+static folder texts_of(hb_arena *a, const emit_plan *e)
+{
+    folder f = {.g = e->p->g, .cluster = e->p->cluster, .graph_path = e->graph_path};
+    enum { PROGRAM, BUFFERS, KERNELS, PLAN, REPORT, PAGE, TRACE, N };
+    hb_buf t[N];
+    emit_lines where = {0};
+    for (int k = 0; k < N; k++)
+        t[k] = (hb_buf){.arena = a};
+    emit_program_c(&t[PROGRAM], &t[BUFFERS], e, &where);
+    where.sha = sha_of(a, &t[PROGRAM], &t[BUFFERS]);
+    emit_plan_json(&t[PLAN], e, &where);
+    emit_report_text(&t[REPORT], e);
+    emit_report_html(&t[PAGE], e, &where);
+    emit_trace_json(&t[TRACE], e, &where);
+    bool kernels = emit_kernels(&t[KERNELS], e);
+    add(&f, "program.c", &t[PROGRAM]);
+    add(&f, "buffers.h", &t[BUFFERS]);
+    if (kernels) add(&f, "kernels.cu", &t[KERNELS]);
+    add(&f, "plan.json", &t[PLAN]);
+    add(&f, "report.txt", &t[REPORT]);
+    add(&f, "report.html", &t[PAGE]);
+    add(&f, "trace.json", &t[TRACE]);
+    return f;
+}
+
+static folder texts_of_stages(hb_arena *a, const syn_staged *p, const emit_plan *about)
+{
+    folder f = {.g = p->g, .cluster = p->cluster, .graph_path = about->graph_path};
+    hb_buf program = {.arena = a}, buffers = {.arena = a}, plan = {.arena = a},
+           report = {.arena = a};
+    emit_stages_program(&program, &buffers, p, about);
+    emit_stages_plan_json(&plan, p, about, sha_of(a, &program, &buffers));
+    emit_stages_text(&report, p, about);
+    add(&f, "program.c", &program);
+    add(&f, "buffers.h", &buffers);
+    add(&f, "plan.json", &plan);
+    add(&f, "report.txt", &report);
+    return f;
+}
+
+static bool put_all(hb_arena *a, const folder *f, const char *dir, hb_str *why)
+{
+    bool any, ok = put(a, dir, "graph.json", f->g->src.text, why) &&
+                   put(a, dir, "cluster.yaml", f->cluster->text, why);
     hb_str consts = hb_fmt(a, "%s/consts.safetensors", dir);
-    return put(a, dir, "graph.json", e->p->g->src.text, why) &&
-           put(a, dir, "cluster.yaml", e->p->cluster->text, why) &&
-           put(a, dir, "program.c", hb_done(&t->program), why) &&
-           put(a, dir, "buffers.h", hb_done(&t->buffers), why) &&
-           (!t->has_kernels || put(a, dir, "kernels.cu", hb_done(&t->kernels), why)) &&
-           put(a, dir, "plan.json", hb_done(&t->plan), why) &&
-           put(a, dir, "report.txt", hb_done(&t->report), why) &&
-           put(a, dir, "report.html", hb_done(&t->page), why) &&
-           put(a, dir, "trace.json", hb_done(&t->trace), why) && put_curves(a, e, dir, why) &&
-           emit_consts(a, e, consts.p, &any, why);
+    for (int i = 0; i < f->n && ok; i++)
+        ok = put(a, dir, f->file[i].name, f->file[i].text, why);
+    return ok && put_curves(a, f->cluster, dir, why) &&
+           emit_consts(a, f->g, f->graph_path, consts.p, &any, why);
 }
 
 // Puts the finished folder tmp where target is, an old plan or nothing.
@@ -203,7 +241,9 @@ static bool swap_in(hb_arena *a, const char *tmp, const char *target, bool repla
     return false;
 }
 
-bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
+// f, if NULL, is of e.
+static bool write_folder(hb_arena *a, const folder *f, const emit_plan *e, const char *dir,
+                         hb_str *why)
 {
     char *real = realpath(dir, NULL); // a link stays, what it points to is replaced
     const char *path = real ? real : dir;
@@ -223,14 +263,25 @@ bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
         *why = hb_fmt(a, "%s exists and is no plan folder: it is left alone", target.p);
         return false;
     }
-    texts t;
-    make_texts(a, e, &t);
+    folder of_plan = f ? *f : texts_of(a, e);
     hb_str tmp = hb_fmt(a, "%s.tmp%ld", target.p, (long)getpid());
     if (mkdir(tmp.p, 0777) != 0) {
         *why = hb_fmt(a, "%s cannot be made there: %s", target.p, strerror(errno));
         return false;
     }
-    if (put_all(a, e, &t, tmp.p, why) && swap_in(a, tmp.p, target.p, replace, why)) return true;
+    if (put_all(a, &of_plan, tmp.p, why) && swap_in(a, tmp.p, target.p, replace, why)) return true;
     remove_plan(a, tmp.p);
     return false;
+}
+
+bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
+{
+    return write_folder(a, NULL, e, dir, why);
+}
+
+bool emit_stages_folder(hb_arena *a, const syn_staged *p, const emit_plan *about, const char *dir,
+                        hb_str *why)
+{
+    folder f = texts_of_stages(a, p, about);
+    return write_folder(a, &f, NULL, dir, why);
 }

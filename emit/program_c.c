@@ -11,7 +11,7 @@
 #include <string.h>
 
 // "gpt2" of examples/gpt2/graph.json.
-static hb_str model_name(hb_str graph)
+hb_str pt_model(hb_str graph)
 {
     for (size_t i = graph.n; i > 0; i--) {
         if (graph.p[i - 1] != '/') continue;
@@ -54,7 +54,7 @@ static void header(pt *t)
                   hb_fmt(t->a,
                          "One training step of %.*s on %d rank%s, by hapc %.*s. After an edit: "
                          "hapc check",
-                         HB_ARG(model_name(e->graph_path)), mesh->n_ranks,
+                         HB_ARG(pt_model(e->graph_path)), mesh->n_ranks,
                          mesh->n_ranks == 1 ? "" : "s", HB_ARG(e->version)));
     lines_text(l, 0, "//");
     lines_comment(l, 0, 4, hb_fmt(t->a, "  %.*s", HB_ARG(e->command)));
@@ -113,7 +113,7 @@ static hb_str axis_text(const syn_cut *cut)
 }
 
 // How dims are cut: entries of each coordinate, aligned where a table fits a line.
-static void cuts(pt *t)
+void pt_cuts(pt *t)
 {
     const syn_mesh *mesh = t->p->mesh;
     hb_arena *a = t->a;
@@ -134,7 +134,7 @@ static void cuts(pt *t)
     lines_comment(&t->l, 0, 0,
                   HB_STR("Cuts: axis of the mesh, size, entries of each coordinate; and who chose "
                          "them."));
-    lines_text(&t->l, 0, "static const hap_cuts cuts[] = {");
+    lines_text(&t->l, 0, "static const hap_cuts cuts%s[] = {", t->stage);
     for (int c = 0; c < mesh->cuts.n; c++) {
         const syn_cut *cut = &mesh->cuts.p[c];
         if (t->table[c].n == 0 || printed_before(t, c)) continue;
@@ -199,11 +199,25 @@ static void print_places(pt *t)
                any[SMS] || any[HOST] ? " // emulated" : "");
 }
 
-static void print_main(pt *t)
+static void print_schedule(pt *t)
+{
+    const ir_graph *g = t->p->g;
+    if (g->opt.name.n == 0) return;
+    hb_buf lr = {.arena = t->a};
+    double num[IR_SCHEDULE];
+    ir_schedule(&g->opt, num);
+    hb_printf(&lr, "(hap_lr){.lr = %.*s", HB_ARG(pt_number(t->a, num[0])));
+    for (int i = 1; i < IR_SCHEDULE; i++)
+        if (num[i] != 0)
+            hb_printf(&lr, ", .%s = %.*s", ir_schedule_names[i],
+                      HB_ARG(pt_number(t->a, num[i])));
+    lines_text(&t->l, 4, "hap_schedule(r, %s});", lr.p);
+}
+
+void pt_declare(pt *t)
 {
     const syn_program *p = t->p;
     const syn_mesh *mesh = p->mesh;
-    const ir_graph *g = p->g;
     lines *l = &t->l;
     hb_buf sizes = {.arena = t->a};
     int64_t *classes = HB_ARRAY(t->a, int64_t, mesh->n_ranks);
@@ -211,31 +225,27 @@ static void print_main(pt *t)
         hb_printf(&sizes, "%s%d", x ? ", " : "", mesh->size[x]);
     for (int r = 0; r < mesh->n_ranks; r++)
         classes[r] = mesh->class_of[r];
-    lines_text(l, 0, "int main(int argc, char **argv)");
-    lines_text(l, 0, "{");
-    lines_text(l, 4, "hap_rank *r = hap_init(&argc, &argv, %.*s, %d);",
-               HB_ARG(pt_quote(t->a, g->sha)), mesh->n_ranks);
-    if (g->precision == IR_PRECISION_TF32) lines_text(l, 4, "hap_math(r, HAP_MATH_TF32);");
-    print_places(t);
+    if (p->g->precision == IR_PRECISION_TF32) lines_text(l, 4, "hap_math(r, HAP_MATH_TF32);");
+    if (!t->stage[0]) print_places(t);
     lines_text(l, 4, "hap_mesh(r, %d, (const int[]){%s});", mesh->n_axes, sizes.p);
     hb_str *item = HB_ARRAY(t->a, hb_str, mesh->n_ranks + 1);
     lines_fill(l, 4, HB_STR("hap_classes(r, (const int[]){"), item,
                emit_table_items(t->a, classes, mesh->n_ranks, item), "});", NULL);
-    lines_text(l, 4, "hap_batch(r, %lld, %lld);", (long long)g->batch,
-               (long long)rec_tokens_per_row(g));
-    if (g->opt.name.n > 0) {
-        hb_buf lr = {.arena = t->a};
-        double num[IR_SCHEDULE];
-        ir_schedule(&g->opt, num);
-        hb_printf(&lr, "(hap_lr){.lr = %.*s", HB_ARG(pt_number(t->a, num[0])));
-        for (int i = 1; i < IR_SCHEDULE; i++)
-            if (num[i] != 0)
-                hb_printf(&lr, ", .%s = %.*s", ir_schedule_names[i],
-                          HB_ARG(pt_number(t->a, num[i])));
-        lines_text(l, 4, "hap_schedule(r, %s});", lr.p);
-    }
-    lines_text(l, 4, "declare_buffers(r); // buffers.h");
+    lines_text(l, 4, "hap_batch(r, %lld, %lld);", (long long)p->g->batch,
+               (long long)rec_tokens_per_row(p->g));
+    print_schedule(t);
+    lines_text(l, 4, "declare_buffers%s(r); // buffers.h", t->stage);
     lines_blank(l);
+}
+
+static void print_main(pt *t)
+{
+    lines *l = &t->l;
+    lines_text(l, 0, "int main(int argc, char **argv)");
+    lines_text(l, 0, "{");
+    lines_text(l, 4, "hap_rank *r = hap_init(&argc, &argv, %.*s, %d);",
+               HB_ARG(pt_quote(t->a, t->p->g->sha)), t->p->mesh->n_ranks);
+    pt_declare(t);
     lines_text(l, 4, "while (hap_next_step(r)) {");
     pt_loop_body(t);
     lines_text(l, 4, "}");
@@ -244,22 +254,27 @@ static void print_main(pt *t)
     lines_blank(l);
 }
 
-void emit_program_c(hb_buf *out, hb_buf *buffers, const emit_plan *e, emit_lines *where)
+pt pt_new(hb_arena *a, const emit_plan *e, hb_buf *out, hb_map *used, const char *stage)
 {
-    hb_arena *a = out->arena;
     const syn_program *p = e->p;
-    pt t = {.a = a, .e = e, .p = p, .l = {.arena = a, .out = out}};
+    pt t = {.a = a, .e = e, .p = p, .l = {.arena = a, .out = out}, .used = used, .stage = stage};
     t.table = emit_table_names(a, p);
     t.names = emit_names(a, p);
     t.view = syn_views(a, p);
-    t.used = hb_map_new(a);
     for (int i = 0; i < p->tensors.n; i++)
-        hb_map_put(t.used, t.names[i], 1);
+        t.names[i] = emit_unique(a, used, t.names[i]);
     t.line = HB_ARRAY(a, int, p->instr.n + 1);
     pt_find_parts(&t);
     t.b = pb_find(a, p, t.used, t.names, t.loop_of, t.part_of);
+    return t;
+}
+
+void emit_program_c(hb_buf *out, hb_buf *buffers, const emit_plan *e, emit_lines *where)
+{
+    hb_arena *a = out->arena;
+    pt t = pt_new(a, e, out, hb_map_new(a), "");
     header(&t);
-    cuts(&t);
+    pt_cuts(&t);
     lines_text(&t.l, 0, "#include \"buffers.h\"");
     lines_blank(&t.l);
     pt_prototypes(&t);
@@ -270,6 +285,7 @@ void emit_program_c(hb_buf *out, hb_buf *buffers, const emit_plan *e, emit_lines
         out->p[--out->n] = 0;
         t.l.n--;
     }
+    pt_buffers_head(&t, buffers);
     pt_buffers(&t, buffers);
     if (where) {
         where->line = t.line;
@@ -278,18 +294,16 @@ void emit_program_c(hb_buf *out, hb_buf *buffers, const emit_plan *e, emit_lines
     }
 }
 
-bool emit_supported(hb_arena *a, const syn_program *p, hb_str *why)
+bool emit_supported(hb_arena *a, const ir_graph *g, hb_str *why)
 {
-    for (int i = 0; i < p->tensors.n; i++) {
-        const syn_tensor *t = &p->tensors.p[i];
-        if (t->value < 0) continue;
-        const ir_tensor *g = &p->g->tensors.p[t->value];
-        if ((g->kind == IR_PARAM || g->kind == IR_BUFFER) && g->init.kind == IR_INIT_STORED) {
+    for (int i = 0; i < g->tensors.n; i++) {
+        const ir_tensor *t = &g->tensors.p[i];
+        if ((t->kind == IR_PARAM || t->kind == IR_BUFFER) && t->init.kind == IR_INIT_STORED) {
             *why = hb_fmt(
                 a,
                 "not supported: '%.*s' takes its first values from a file; give it a fill in the "
                 "graph and the values with `hapc run --init`",
-                HB_ARG(g->name));
+                HB_ARG(t->name));
             return false;
         }
     }

@@ -622,7 +622,8 @@ static void part_function(pt *t, const pt_part *x)
 
 static ir_turn turn_of(const pt *t, int index)
 {
-    return is_once(t, index) ? IR_SLOT : t->p->instr.p[index].turn;
+    if (!is_once(t, index)) return t->p->instr.p[index].turn;
+    return index < t->slot.back ? IR_SLOT : IR_SLOT_BACK;
 }
 
 // What a part does: a phase of the step; with micro-batches, what stands before or behind them.
@@ -632,7 +633,7 @@ static int kind_of(const pt *t, int first, int end)
     const syn_program *p = t->p;
     ir_phase phase = pb_phase(p, first, end);
     ir_turn turn = turn_of(t, first);
-    if (p->g->micro_batches < 2 || turn == IR_SLOT || phase == IR_UPDATE) return (int)phase;
+    if (p->g->micro_batches < 2 || ir_in_slot(turn) || phase == IR_UPDATE) return (int)phase;
     return turn == IR_BEFORE ? BEFORE : AFTER;
 }
 
@@ -763,16 +764,33 @@ static void call_one(pt *t, int loop, const pt_part *x, int indent)
     lines_code(&t->l, indent + 4, hb_fmt(t->a, "%.*s(r, i%s);", HB_ARG(b->function), m), &note);
 }
 
+// The halves of a stage's slots, in the order of its table.
+static void begin_halves(pt *t)
+{
+    lines_text(&t->l, 8, "for (int k = 0; k < HAP_N(slots%s); k++) { // micro-batches", t->stage);
+    lines_text(&t->l, 12, "const int64_t m = slots%s[k].m;", t->stage);
+    if (t->p->g->depth > 1)
+        lines_text(&t->l, 12, "hap_ring(r, (int)(m %% %d));", t->p->g->depth);
+    lines_text(&t->l, 12, "if (!slots%s[k].back) {", t->stage);
+}
+
 static void call(pt *t, int loop, const pt_part *x)
 {
     int first = x ? x->first : t->p->loops.p[loop].first;
     int end = x ? x->end : first + t->p->loops.p[loop].len * t->p->loops.p[loop].count;
     const syn_slot slot = t->slot;
     bool inside = slot.times > 1 && first >= slot.first && first < slot.end;
-    int indent = inside ? 12 : 8;
-    if (inside && first == slot.first)
+    bool halves = inside && t->stage[0];
+    int indent = halves ? 16 : inside ? 12 : 8;
+    if (halves && first == slot.first) {
+        begin_halves(t);
+    } else if (halves && first == slot.back) {
+        lines_text(&t->l, 12, "} else {");
+    } else if (inside && first == slot.first) {
         lines_text(&t->l, 8, "for (int64_t m = 0; m < %d; m++) { // micro-batches", slot.times);
+    }
     call_one(t, loop, x, indent);
+    if (halves && end == slot.end) lines_text(&t->l, 12, "}");
     if (inside && end == slot.end) lines_text(&t->l, 8, "}");
 }
 

@@ -41,7 +41,7 @@ static void add_earlier(const emit_plan *e, step_times *t, int lane)
     int n = t->n_spans[lane];
     for (int i = 0; i < n; i++) {
         const step_span *s = &t->span[lane][i];
-        if (p->instr.p[s->instr].turn != IR_SLOT) continue;
+        if (!ir_in_slot(p->instr.p[s->instr].turn)) continue;
         first = fmin(first, s->begin);
         last = fmax(last, s->end);
     }

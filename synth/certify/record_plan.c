@@ -154,7 +154,7 @@ static rec_call call_of(hb_arena *a, const syn_program *p, const syn_instr *i, c
     case SYN_OP:
         k.kind = REC_OP;
         k.op = (int)p->g->nodes.p[i->node].op;
-        k.attr = attributes(a, &p->g->nodes.p[i->node], i->turn == IR_SLOT ? slot : 0);
+        k.attr = attributes(a, &p->g->nodes.p[i->node], ir_in_slot(i->turn) ? slot : 0);
         break;
     case SYN_SLICE:
         k.kind = REC_SLICE;
@@ -209,13 +209,31 @@ typedef struct {
     bool *view;             // by instr
     HB_VEC(int) * views_of; // by buffer: the reshapes that are views of it
     HB_VEC(int) made;       // inside a chunk or pair: buffers that have views
+    int *ring, n_ring;      // by buffer: its number among those of a stage's ring, -1; how many
+    int place;              // of the ring
 } writer;
+
+// Tensors of the ring's places but the first follow all others, place by place.
+static void in_place(const writer *w, int n, int *id)
+{
+    for (int i = 0; w->place > 0 && i < n; i++)
+        if (id[i] >= 0 && w->ring[id[i]] >= 0)
+            id[i] = w->p->tensors.n + (w->place - 1) * w->n_ring + w->ring[id[i]];
+}
+
+static void put_call(writer *w, rec_call k)
+{
+    in_place(w, k.n_out, k.out);
+    in_place(w, k.n_in, k.in);
+    in_place(w, 1, &k.scratch);
+    HB_PUSH(w->a, &w->r->calls, k);
+}
 
 static void put_views(writer *w, int buffer)
 {
     for (int k = 0; k < w->views_of[buffer].n; k++) {
         const syn_instr *v = &w->p->instr.p[w->views_of[buffer].p[k]];
-        HB_PUSH(w->a, &w->r->calls, call_of(w->a, w->p, v, w->event, w->slot));
+        put_call(w, call_of(w->a, w->p, v, w->event, w->slot));
         put_views(w, v->out[0]);
     }
 }
@@ -226,7 +244,7 @@ static void put_instr(writer *w, int index, bool inside)
     const syn_instr *in = &w->p->instr.p[index];
     if (w->view[index]) return;
     if (in->kind == SYN_START) w->event[index] = w->n_events++;
-    HB_PUSH(w->a, &w->r->calls, call_of(w->a, w->p, in, w->event, w->slot));
+    put_call(w, call_of(w->a, w->p, in, w->event, w->slot));
     if (in->kind == SYN_START) return;
     if (in->kind == SYN_WAIT) in = &w->p->instr.p[in->start];
     for (int k = 0; k < in->n_out; k++) {
@@ -267,7 +285,7 @@ static void put_range(writer *w, int first, int end)
                                .scratch = -1});
         put_instr(w, i, in_fusion || in_pair);
         if (in_fusion && i == g->first + g->len - 1) {
-            HB_PUSH(w->a, &w->r->calls, fused(w->a, p, g++));
+            put_call(w, fused(w->a, p, g++));
             put_made(w);
         }
         if (in_pair && i == x->first + x->len - 1) {
@@ -278,16 +296,35 @@ static void put_range(writer *w, int first, int end)
     }
 }
 
+// Slots as a stage does them: half by half.
+static void put_halves(writer *w, const syn_slot *slot)
+{
+    const syn_program *p = w->p;
+    for (int i = 0; i < p->order.n; i++) {
+        const syn_half *h = &p->order.p[i];
+        w->slot = h->m;
+        w->place = h->m % (p->g->depth > 0 ? p->g->depth : 1);
+        put_range(w, h->back ? slot->back : slot->first, h->back ? slot->end : slot->back);
+    }
+    w->place = 0;
+    w->slot = slot->times;
+}
+
 static void step(hb_arena *a, const syn_program *p, record *r)
 {
     writer w = {.a = a, .p = p, .r = r, .event = HB_ARRAY(a, int, p->instr.n + 1)};
     const syn_slot slot = syn_slot_of(p);
     w.view = syn_views(a, p);
+    w.ring = HB_ARRAY(a, int, p->tensors.n + 1);
+    for (int t = 0; t < p->tensors.n; t++)
+        w.ring[t] = p->tensors.p[t].ring ? w.n_ring++ : -1;
     w.views_of = hb_alloc(a, sizeof *w.views_of * (size_t)(p->tensors.n + 1));
     for (int i = 0; i < p->instr.n; i++)
         if (w.view[i]) HB_PUSH(a, &w.views_of[p->instr.p[i].in[0]], i);
     put_range(&w, 0, slot.first);
-    for (w.slot = 0; w.slot < slot.times; w.slot++)
+    if (p->order.n > 0)
+        put_halves(&w, &slot);
+    for (; w.slot < slot.times; w.slot++)
         put_range(&w, slot.first, slot.end);
     put_range(&w, slot.end, p->instr.n);
 }
@@ -314,6 +351,15 @@ record *record_from_plan(hb_arena *a, const syn_program *p)
     HB_ROOM(a, &r->tensors, p->tensors.n);
     for (int i = 0; i < p->tensors.n; i++)
         r->tensors.p[r->tensors.n++] = tensor_of(p, tables, i);
+    for (int k = 1; k < p->g->depth && p->order.n > 0; k++)
+        for (int i = 0; i < p->tensors.n; i++) {
+            if (!p->tensors.p[i].ring) continue;
+            rec_tensor t = tensor_of(p, tables, i);
+            t.id = r->tensors.n;
+            for (int c = 0; c < p->mesh->n_classes; c++)
+                t.off[c] += k * p->ring_bytes[c];
+            HB_PUSH(a, &r->tensors, t);
+        }
     HB_ROOM(a, &r->calls, p->instr.n + 2 * p->fusions.n + 2 * p->pairs.n + p->g->tensors.n + 8);
     declarations(a, p, r);
     step(a, p, r);

@@ -6,6 +6,9 @@
 // mod) * stride; mod is the smallest for which members on the same bytes never live at once, so a
 // buffer that is dead before the next repetition needs its bytes makes mod 1, one that is saved for
 // the backward pass makes mod = count.
+//
+// In a stage, units that the forward half of a slot leaves for the backward one are packed by
+// themselves: a place of the ring, of which there are as many as micro-batches under way.
 
 #include "synth/passes/arena_plan.h"
 
@@ -16,13 +19,16 @@
 #include "synth/passes/arena_pack.h"
 #include "synth/passes/workspace.h"
 
+// What is packed by itself: SEG_SYM, SEG_LOCAL but for the ring, a place of the ring.
+enum { SYM, LOCAL, RING, PARTS };
+
 typedef struct planner {
     hb_arena *arena;
     const syn_program *p;
     arena_live *live;
-    int *mod;             // by unit of arena_live
-    int n[2], *number[2]; // units of a segment (0 sym, 1 local): unit of arena_live
-    arena_unit *unit[2];
+    int *mod, *part;              // by unit of arena_live
+    int n[PARTS], *number[PARTS]; // units of a part: unit of arena_live
+    arena_unit *unit[PARTS];
 } planner;
 
 static arena_cell *cell_of(planner *a, int unit, int k)
@@ -78,17 +84,34 @@ static arena_chunk chunk_of(planner *a, int unit, int residue)
     return (arena_chunk){spans, s};
 }
 
+static bool waits(const planner *a, const arena_cell *c)
+{
+    const syn_slot *s = &a->live->slot;
+    return a->p->g->depth > 0 && c->def >= s->first && c->def < s->back && c->last >= s->back;
+}
+
+static int part_of(planner *a, int unit)
+{
+    const struct arena_members *u = &a->live->unit[unit];
+    bool ring = false;
+    if (a->p->tensors.p[u->root[0]].sym) return SYM;
+    for (int k = 0; k < u->n; k++)
+        ring = ring || waits(a, cell_of(a, unit, k));
+    return ring ? RING : LOCAL;
+}
+
 static void make_units(planner *a)
 {
     const arena_live *l = a->live;
     a->mod = HB_ARRAY(a->arena, int, l->n_units + 1);
-    for (int seg = 0; seg < 2; seg++) {
+    a->part = HB_ARRAY(a->arena, int, l->n_units + 1);
+    for (int seg = 0; seg < PARTS; seg++) {
         a->number[seg] = HB_ARRAY(a->arena, int, l->n_units + 1);
         a->unit[seg] = HB_ARRAY(a->arena, arena_unit, l->n_units + 1);
     }
     for (int u = 0; u < l->n_units; u++) {
         if (l->unit[u].n == 0) continue;
-        int seg = a->p->tensors.p[l->unit[u].root[0]].sym ? 0 : 1, at = a->n[seg]++;
+        int seg = a->part[u] = part_of(a, u), at = a->n[seg]++;
         bool fixed = true;
         for (int k = 0; k < l->unit[u].n; k++)
             fixed = fixed && always(a, cell_of(a, u, k));
@@ -121,14 +144,14 @@ typedef struct layout {
     int64_t bytes, bound;
 } layout;
 
-static layout lay_out(planner *a, arena_pack *pack, int cls)
+static layout lay_out(planner *a, arena_pack *pack, int seg, int cls)
 {
-    int seg = cls < 0 ? 0 : 1, n = a->n[seg], units = a->live->n_units;
+    int n = a->n[seg], units = a->live->n_units;
     layout y = {.base = HB_ARRAY(a->arena, int64_t, units + 1),
                 .stride = HB_ARRAY(a->arena, int64_t, units + 1)};
     int64_t *size = HB_ARRAY(a->arena, int64_t, n + 1), *base = HB_ARRAY(a->arena, int64_t, n + 1);
     for (int t = 0; t < a->p->tensors.n; t++) { // all buffers of a unit have as many
-        if (a->p->tensors.p[t].sym != (seg == 0)) continue;
+        if (a->p->tensors.p[t].sym != (seg == SYM)) continue;
         int64_t bytes = cell_bytes(a->p, &a->p->tensors.p[t], cls);
         int64_t *most = &y.stride[a->live->cell[arena_root(a->live, t)].unit];
         if (bytes > *most) *most = bytes;
@@ -149,6 +172,35 @@ static bool same_bytes(const syn_program *p, int c, int d)
     return true;
 }
 
+// SEG_LOCAL of every class, behind it the places of the ring; then where all buffers lie.
+static void lay_out_classes(planner *a, arena_size *size, const layout *sym,
+                            int64_t (*off)[CL_MAX_CLASSES])
+{
+    const syn_program *p = a->p;
+    arena_pack *pack[PARTS] = {NULL, arena_pack_new(a->arena, a->n[LOCAL], a->unit[LOCAL]),
+                               arena_pack_new(a->arena, a->n[RING], a->unit[RING])};
+    layout own[CL_MAX_CLASSES][PARTS];
+    int places = p->g->depth > 1 ? p->g->depth : 1;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        int like = 0;
+        while (like < c && !same_bytes(p, like, c))
+            like++;
+        for (int part = LOCAL; part < PARTS; part++)
+            own[c][part] = like < c ? own[like][part] : lay_out(a, pack[part], part, c);
+        size->ring_at[c] = own[c][LOCAL].bytes;
+        size->ring[c] = own[c][RING].bytes;
+        size->local[c] = own[c][LOCAL].bytes + places * own[c][RING].bytes;
+        size->local_bound[c] = own[c][LOCAL].bound + places * own[c][RING].bound;
+        for (int t = 0; t < p->tensors.n; t++) {
+            const arena_cell *cell = &a->live->cell[arena_root(a->live, t)];
+            int part = a->part[cell->unit];
+            const layout *y = part == SYM ? sym : &own[c][part];
+            off[t][c] = y->base[cell->unit] + cell->index % a->mod[cell->unit] * y->stride[cell->unit];
+            if (part == RING) off[t][c] += size->ring_at[c];
+        }
+    }
+}
+
 arena_size arena_plan(hb_arena *arena, const syn_program *p, bool families,
                       int64_t (*off)[CL_MAX_CLASSES], int *mod)
 {
@@ -158,27 +210,16 @@ arena_size arena_plan(hb_arena *arena, const syn_program *p, bool families,
         a.live->cell[t].last = arena_last(a.live, &a.live->cell[t]);
     make_units(&a);
     arena_size size = {0};
-    arena_pack *local = arena_pack_new(arena, a.n[1], a.unit[1]);
-    layout sym = lay_out(&a, arena_pack_new(arena, a.n[0], a.unit[0]), -1), own[CL_MAX_CLASSES];
+    layout sym = lay_out(&a, arena_pack_new(arena, a.n[SYM], a.unit[SYM]), SYM, -1);
     size.sym = sym.bytes;
+    size.in_ring = HB_ARRAY(arena, bool, p->tensors.n + 1);
     size.sym_bound = sym.bound;
-    for (int c = 0; c < p->mesh->n_classes; c++) {
-        int like = 0;
-        while (like < c && !same_bytes(p, like, c))
-            like++;
-        own[c] = like < c ? own[like] : lay_out(&a, local, c);
-        size.local[c] = own[c].bytes;
-        size.local_bound[c] = own[c].bound;
-    }
+    lay_out_classes(&a, &size, &sym, off);
     for (int t = 0; t < p->tensors.n; t++) {
         const arena_cell *cell = &a.live->cell[arena_root(a.live, t)];
-        for (int c = 0; c < p->mesh->n_classes; c++) {
-            const layout *y = p->tensors.p[t].sym ? &sym : &own[c];
-            off[t][c] =
-                y->base[cell->unit] + cell->index % a.mod[cell->unit] * y->stride[cell->unit];
-        }
         if (families && p->tensors.p[t].family >= 0)
             mod[p->tensors.p[t].family] = a.mod[cell->unit];
+        size.in_ring[t] = a.part[cell->unit] == RING;
     }
     return size;
 }
@@ -189,6 +230,8 @@ void syn_arena(syn_program *p)
     int64_t(*off)[CL_MAX_CLASSES] = hb_alloc(arena, sizeof *off * (size_t)(p->tensors.n + 1));
     int *mod = HB_ARRAY(arena, int, p->families.n + 1);
     arena_size size = arena_plan(arena, p, true, off, mod);
+    for (int t = 0; t < p->tensors.n; t++)
+        p->tensors.p[t].ring = size.in_ring[t];
     for (int t = 0; t < p->tensors.n; t++)
         for (int c = 0; c < CL_MAX_CLASSES; c++)
             p->tensors.p[t].off[c] = c < p->mesh->n_classes ? off[t][c] : 0;
@@ -202,6 +245,8 @@ void syn_arena(syn_program *p)
     p->sym_bytes = size.sym;
     for (int c = 0; c < p->mesh->n_classes; c++) {
         p->local_bytes[c] = size.local[c];
+        p->ring_at[c] = size.ring_at[c];
+        p->ring_bytes[c] = size.ring[c];
         p->peak_bytes[c] = size.sym + size.local[c];
     }
     syn_workspace(p);

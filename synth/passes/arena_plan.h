@@ -10,6 +10,8 @@ typedef struct arena_size {
     int64_t sym, local[CL_MAX_CLASSES];
     int64_t sym_bound,
         local_bound[CL_MAX_CLASSES]; // most bytes live at once: no placement needs less
+    int64_t ring_at[CL_MAX_CLASSES], ring[CL_MAX_CLASSES]; // in local: as of syn_program
+    bool *in_ring;                                         // by buffer
 } arena_size;
 
 // off: by buffer and class. mod: by family (families only; else not touched).

@@ -59,6 +59,7 @@ static int rise(scheduler *s, int at)
         const syn_instr *in = &s->p->instr.p[i];
         if (hidden >= start->sec[0]) return i + 1;
         if (i < s->slot.first && start->turn != IR_BEFORE) return i + 1;
+        if (start->turn == IR_SLOT_BACK && in->turn == IR_SLOT) return i + 1; // half by half
         s->mark++;
         mark_all(s, start, true);
         if (in->kind == SYN_START) return i + 1;
@@ -158,8 +159,8 @@ void syn_sink_waits(syn_program *p)
         if (p->instr.p[i].kind == SYN_WAIT) before[i] = need[p->instr.p[i].start];
     const syn_slot slot = s.slot;
     for (int i = 0; i < p->instr.n && slot.times > 1; i++) { // none lasts into the next micro-batch
-        bool inside = p->instr.p[i].turn == IR_SLOT;
-        if (inside && before[i] > slot.end) before[i] = slot.end;
+        int end = p->instr.p[i].turn == IR_SLOT ? slot.back : slot.end;
+        if (ir_in_slot(p->instr.p[i].turn) && before[i] > end) before[i] = end;
     }
     reorder(&s, before);
 }
@@ -174,6 +175,7 @@ void syn_raise_starts(syn_program *p)
             before[i] = to < i ? to : -1;
         }
     reorder(&s, before);
+    if (p->g->depth > 0) syn_behind_slot(p);
 }
 
 void syn_behind_slot(syn_program *p)

@@ -189,6 +189,7 @@ void syn_lifetimes(const syn_program *p, int *birth, int *death)
 double *syn_held_times(hb_arena *a, const syn_program *p, const int *birth, const int *death)
 {
     double *times = HB_ARRAY(a, double, p->tensors.n + 1);
+    const syn_slot slot = syn_slot_of(p);
     int *part = HB_ARRAY(a, int, p->instr.n + 2); // of the step, counted up at each change of phase
     for (int i = 0, phase = -1, n = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
@@ -202,6 +203,8 @@ double *syn_held_times(hb_arena *a, const syn_program *p, const int *birth, cons
         const syn_tensor *x = &p->tensors.p[t];
         bool held = birth[t] <= death[t] && part[birth[t]] != part[death[t]];
         times[t] = held && x->value >= 0 ? ir_tensor_times(p->g, x->value) : 1;
+        bool ring = birth[t] >= slot.first && birth[t] < slot.back && death[t] >= slot.back;
+        if (ring && p->g->depth > 1) times[t] *= p->g->depth;
     }
     return times;
 }

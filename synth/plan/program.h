@@ -32,6 +32,7 @@ typedef struct syn_tensor {
     ir_dtype dtype;
     hb_str name; // C identifier, unique in the program. Filled by syn_name_buffers
     bool sym;    // lies in SEG_SYM: a transport writes into it from another rank
+    bool ring;   // lies in each place of a stage's ring (syn_program). Filled by syn_arena
     int64_t bytes[CL_MAX_CLASSES]; // largest local part in the class, unpadded
     int64_t off[CL_MAX_CLASSES];   // by class; SEG_SYM: the same for all. Filled by syn_arena
     int family, index; // repeated buffers (loops): member `index` of family, -1 if none (roll.c)
@@ -105,6 +106,12 @@ typedef struct syn_pair {
         sequential;
 } syn_pair;
 
+// Half a slot of a stage (ir/stages.h): micro-batch m, forward or backward.
+typedef struct syn_half {
+    int m;
+    bool back;
+} syn_half;
+
 typedef struct syn_program {
     hb_arena *arena;
     const ir_graph *g;
@@ -124,6 +131,11 @@ typedef struct syn_program {
     bool has_sym; // some buffer lies in SEG_SYM (transport.c)
     bool no_put;  // was made without one-sided puts, for want of memory
     int64_t sym_bytes, local_bytes[CL_MAX_CLASSES]; // arena
+    // Of a stage. What its forward halves leave for the backward ones lies g->depth times one behind
+    // the other, at the end of SEG_LOCAL: micro-batch m in place m % depth. Its first byte and the
+    // bytes of a place; in which order halves are done, empty: one micro-batch after the other.
+    int64_t ring_at[CL_MAX_CLASSES], ring_bytes[CL_MAX_CLASSES];
+    HB_VEC(syn_half) order;
     int64_t peak_bytes[CL_MAX_CLASSES];             // sym + local
     int64_t padded_bytes[CL_MAX_CLASSES],
         work_bytes[CL_MAX_CLASSES]; // GPUs: beside it (workspace.h)
@@ -136,17 +148,20 @@ typedef struct syn_program {
 // before the micro-batches (a wait for what the first one needs later) in the first alone, and what
 // belongs behind them (reductions of sums) in the last, beside what is left of the backward pass:
 // syn_once. times 1: there are none, and the range is empty.
+// back: where the backward half of a stage's slot begins; end, where there are no halves.
 typedef struct syn_slot {
-    int first, end, times;
+    int first, end, times, back;
 } syn_slot;
 static inline syn_slot syn_slot_of(const syn_program *p)
 {
-    syn_slot s = {0, p->instr.n, p->g->micro_batches};
-    if (s.times < 2) return (syn_slot){0, 0, 1};
+    syn_slot s = {0, p->instr.n, p->g->micro_batches, 0};
+    if (s.times < 2) return (syn_slot){0, 0, 1, 0};
     while (s.first < p->instr.n && p->instr.p[s.first].turn == IR_BEFORE)
         s.first++;
     while (s.end > s.first && !ir_in_slot(p->instr.p[s.end - 1].turn))
         s.end--;
+    for (s.back = s.first; s.back < s.end && p->instr.p[s.back].turn != IR_SLOT_BACK;)
+        s.back++;
     return s;
 }
 // Is an instruction of the range done in the first or the last micro-batch alone?

@@ -1,0 +1,20 @@
+// hapc GRAPH CLUSTER --stages: stages as they are asked for.
+
+#ifndef HAP_CLI_STAGES_COMMAND_H
+#define HAP_CLI_STAGES_COMMAND_H
+
+#include "cli/cli.h"
+#include "synth/search/plan_stages.h"
+
+// What is to be said and written; strings as of emit_plan.
+typedef struct cli_staged {
+    const char *text; // of --stages
+    const char *out;  // NULL: nothing is written
+    bool quiet, json;
+    emit_plan about; // command, version, paths, batch, strategy
+} cli_staged;
+
+// Plans, proves, writes and reports stages; in: the step without a variant. Returns the exit code.
+int cli_plan_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, const cli_staged *x);
+
+#endif

@@ -1,0 +1,36 @@
+// Plans of stages that are given: which layers on which machines.
+
+#ifndef HAP_SYNTH_PLAN_STAGES_SEARCH_H
+#define HAP_SYNTH_PLAN_STAGES_SEARCH_H
+
+#include "synth/plan/staged.h"
+#include "synth/search/synth.h"
+
+typedef struct syn_stage_wish {
+    int first_layer;
+    const bool *machine; // of the cluster, by number
+} syn_stage_wish;
+
+typedef struct syn_staged_result {
+    syn_status status;
+    hb_str why;       // INFEASIBLE: which stage, and why; FAILED_CHECK: the checker's words
+    syn_staged *plan; // OK
+} syn_staged_result;
+
+// step: as syn_plan takes it. models: by stage, of the cluster that cl_part makes of its machines
+// (rank: as cl_part fills it). Micro-batches as the options say; 0: the number whose plan is
+// predicted fastest, among powers of two. Slots are done in the order of 1F1B: stage s has at most
+// n - s micro-batches under way. The plan is proved. Errors of the request are added to d; then the
+// status is SYN_INFEASIBLE.
+syn_staged_result syn_plan_stages(hb_arena *a, ir_graph *step, const cl_cluster *cluster, int n,
+                                  const syn_stage_wish *wish, const cost_model *models,
+                                  int *const *rank, const syn_options *o, hb_diag *d);
+
+// The order of 1F1B with so many micro-batches under way: depth - 1 forward, then one forward and
+// one backward in turn, then what is left.
+void syn_order_1f1b(hb_arena *a, syn_program *p, int depth);
+
+// The proof of all stages, as hapc check repeats it of their programs: rec by stage.
+bool syn_prove_stages(hb_arena *a, const syn_staged *p, hb_str *why);
+
+#endif
