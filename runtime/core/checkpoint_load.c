@@ -100,7 +100,7 @@ static void read_part(hap_rank *r, hap_tensor *t, const hap_st_tensor *s)
     } else {
         hap_range part[HAP_MAX_RANK];
         conversion c = {data, (const char *)s->data, (int)t->type, s->type};
-        hap_slice_of(r, t, r->id, part);
+        hap_slice_of(r, t, r->member, part);
         hap_slice_runs(t->rank, t->dim, part, convert_run, &c);
     }
     hap_backend_close(r, t, data, true);
@@ -224,7 +224,7 @@ static void compare_names(hap_rank *r, const hap_shards *f, char *why, int n)
                      missing - 1);
         return;
     }
-    if (files <= 0 || r->id != 0) return;
+    if (files <= 0 || r->id != 0 || r->n_stages > 1) return; // others may have a use for them
     for (int i = 0; i < f->n; i++)
         for (int k = 0; k < f->file[i].n; k++) {
             const char *name = f->file[i].tensor[k].name;

@@ -1,6 +1,8 @@
 #include "core/comm.h"
 
+#include <limits.h>
 #include <mpi.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/backend.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
 
@@ -64,6 +67,12 @@ void hap_comm_broadcast(hap_rank *r, void *p, int64_t bytes)
     MPI_Bcast(p, (int)bytes, MPI_BYTE, 0, host_comm);
 }
 
+void hap_comm_broadcast_of(hap_rank *r, int root, void *p, int64_t bytes)
+{
+    (void)r;
+    MPI_Bcast(p, (int)bytes, MPI_BYTE, root, host_comm);
+}
+
 int hap_comm_min(hap_rank *r, int x)
 {
     (void)r;
@@ -101,6 +110,72 @@ int hap_comm_vote_end(hap_rank *r)
     return vote.all;
 }
 
+// --- messages of ports ---
+
+struct hap_post {
+    hap_post *next;
+    void *p;
+    MPI_Request request;
+};
+static hap_post *posts;
+static MPI_Comm port_comm = MPI_COMM_NULL;
+
+static MPI_Comm ports(void)
+{
+    if (port_comm == MPI_COMM_NULL) MPI_Comm_dup(host_comm, &port_comm);
+    return port_comm;
+}
+
+void hap_comm_ports(hap_rank *r)
+{
+    (void)r;
+    (void)ports();
+}
+
+void hap_comm_post(hap_rank *r, int to, int tag, void *p, int64_t bytes)
+{
+    HAP_CK(r, bytes <= INT_MAX, "not supported: a message of %lld bytes", (long long)bytes);
+    hap_post *x = hap_alloc(r, sizeof *x);
+    x->p = p;
+    x->next = posts;
+    posts = x;
+    MPI_Isend(p, (int)bytes, MPI_BYTE, to, tag, ports(), &x->request);
+}
+
+void hap_comm_posts(hap_rank *r, bool all)
+{
+    (void)r;
+    for (hap_post **at = &posts; *at;) {
+        hap_post *x = *at;
+        int done = 0;
+        if (all)
+            done = MPI_Wait(&x->request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+        else
+            MPI_Test(&x->request, &done, MPI_STATUS_IGNORE);
+        if (!done) {
+            at = &x->next;
+            continue;
+        }
+        *at = x->next;
+        free(x->p);
+        free(x);
+    }
+}
+
+void hap_comm_take(hap_rank *r, int from, int tag, void *p, int64_t bytes)
+{
+    MPI_Request request;
+    int done = 0;
+    HAP_CK(r, bytes <= INT_MAX, "not supported: a message of %lld bytes", (long long)bytes);
+    MPI_Irecv(p, (int)bytes, MPI_BYTE, from, tag, ports(), &request);
+    for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done;
+         MPI_Test(&request, &done, MPI_STATUS_IGNORE)) {
+        hap_comm_posts(r, false);
+        hap_backend_poll(r); // collectives of this stage go on meanwhile
+        sched_yield();
+    }
+}
+
 void hap_comm_barrier(hap_rank *r)
 {
     (void)r;
@@ -110,6 +185,7 @@ void hap_comm_barrier(hap_rank *r)
 void hap_comm_finish(hap_rank *r)
 {
     (void)r;
+    if (port_comm != MPI_COMM_NULL) MPI_Comm_free(&port_comm);
     if (host_comm != MPI_COMM_NULL) MPI_Comm_free(&host_comm);
     MPI_Finalize();
 }

@@ -9,6 +9,7 @@ void hap_comm_start(hap_rank *r, int *argc, char ***argv); // sets id, n_ranks, 
 void hap_comm_send(hap_rank *r, int to, const void *p, int64_t bytes);
 void hap_comm_recv(hap_rank *r, int from, void *p, int64_t bytes);
 void hap_comm_broadcast(hap_rank *r, void *p, int64_t bytes); // from rank 0
+void hap_comm_broadcast_of(hap_rank *r, int root, void *p, int64_t bytes);
 int hap_comm_min(hap_rank *r, int x);
 int hap_comm_max(hap_rank *r, int x);
 void hap_comm_max_bytes(hap_rank *r, unsigned char *p, int n); // element by element
@@ -17,6 +18,14 @@ void hap_comm_vote_start(hap_rank *r, int x);
 int hap_comm_vote_end(hap_rank *r);
 void hap_comm_barrier(hap_rank *r);
 void hap_comm_finish(hap_rank *r);
+
+// Messages of ports: `tag` tells streams of messages apart, each arrives in its order.
+typedef struct hap_post hap_post;
+void hap_comm_ports(hap_rank *r); // all ranks together, before the first
+// Sends p, which is malloc'd and the message's from now on.
+void hap_comm_post(hap_rank *r, int to, int tag, void *p, int64_t bytes);
+void hap_comm_take(hap_rank *r, int from, int tag, void *p, int64_t bytes); // waits for one
+void hap_comm_posts(hap_rank *r, bool all); // frees what has gone out; all: waits for it
 
 double hap_seconds(void); // monotonic
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "core/ports.h"
 #include "core/tensor.h"
 
 enum { LOCAL_ALIGN = HAP_UNIT, SYM_ALIGN = 4096 };
@@ -35,7 +36,7 @@ static int64_t read_size(reader *x)
 
 static int axis_entries(const hap_rank *r, int axis)
 {
-    return axis == HAP_BOTH ? r->n_ranks : r->size[axis];
+    return axis == HAP_BOTH ? r->n_members : r->size[axis];
 }
 
 static const hap_cuts *read_cut(reader *x)
@@ -105,6 +106,14 @@ static shape read_shape(reader *x)
     return s;
 }
 
+void hap_shape_read(hap_rank *r, const char *text, int n_cuts, const hap_cuts *cuts, hap_tensor *t)
+{
+    reader x = {r, text, text, n_cuts, cuts};
+    shape s = read_shape(&x);
+    *t = (hap_tensor){.type = s.type, .rank = s.rank};
+    memcpy(t->dim, s.dim, sizeof t->dim);
+}
+
 static int64_t round_up(int64_t n, int64_t to)
 {
     return (n + to - 1) / to * to;
@@ -115,7 +124,7 @@ static void largest_parts(const hap_rank *r, const shape *s, int64_t *bytes)
 {
     for (int c = 0; c < r->n_classes; c++)
         bytes[c] = 0;
-    for (int rank = 0; rank < r->n_ranks; rank++) {
+    for (int rank = 0; rank < r->n_members; rank++) {
         int64_t n = hap_dtype_bytes(s->type), *most = &bytes[r->class_of[rank]];
         for (int d = 0; d < s->rank; d++) {
             const hap_dim *x = &s->dim[d];

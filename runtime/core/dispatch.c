@@ -9,6 +9,7 @@
 #include "core/heartbeat.h"
 #include "core/nan_check.h"
 #include "core/pair_calls.h"
+#include "core/ports.h"
 #include "core/trace.h"
 
 hap_rank *hap_line(hap_rank *r, int line)
@@ -57,7 +58,10 @@ static void dispatch(hap_rank *r, const hap_op_call *c)
         r->doing = NULL;
         return;
     }
-    hap_backend_op(r, c);
+    if (hap_is_port(c->op))
+        hap_port_op(r, c);
+    else
+        hap_backend_op(r, c);
     hap_nan_after_op(r, c);
     end(r, start);
 }

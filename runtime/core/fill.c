@@ -95,7 +95,7 @@ const char *hap_fill_tensor(const hap_rank *r, const hap_tensor *t, const char *
     filling f = {t->type, fill, hap_tensor_key(name, seed), 1, data};
     if (t->rank) f.last = hap_dim_size(&t->dim[t->rank - 1]);
     hap_range part[HAP_MAX_RANK];
-    hap_slice_of(r, t, r->id, part);
+    hap_slice_of(r, t, r->member, part);
     // Normal numbers take some 50 ns each: a rank's share of the processors, where it pays.
     enum { MOST_THREADS = 16, ENOUGH = 1 << 20 };
     share s[MOST_THREADS];

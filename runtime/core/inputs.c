@@ -1,10 +1,12 @@
 #include "core/inputs.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/backend.h"
+#include "core/comm.h"
 #include "core/fail.h"
 #include "core/philox.h"
 #include "core/rows.h"
@@ -98,6 +100,7 @@ static void open_data(hap_rank *r, data *d, int n_files, const hap_named_file *f
         bool known = false;
         for (int k = 0; k < r->n_vars; k++)
             known |= r->var[k].kind == HAP_VAR_INPUT && !strcmp(r->var[k].name, file[i].name);
+        if (r->n_stages > 1) known = hap_comm_max(r, known); // of another stage
         if (!known) unknown_input(r, d->option, file[i].name, why, n);
     }
     for (int i = 0; i < r->n_vars && !why[0]; i++)
@@ -106,6 +109,17 @@ static void open_data(hap_rank *r, data *d, int n_files, const hap_named_file *f
         if (hap_rows_shift(&d->in[i].rows) > shift) shift = hap_rows_shift(&d->in[i].rows);
     for (int i = 0; i < d->n && !why[0]; i++)
         count(r, d, &d->in[i], shift, why, n);
+}
+
+// Stages have inputs of their own; what a step reads of the data is one number.
+static void agree_on_samples(hap_rank *r, char *why, int n)
+{
+    HAP_CK(r, r->samples <= INT_MAX, "not supported: %lld samples", (long long)r->samples);
+    int most = hap_comm_max(r, (int)r->samples);
+    if (r->samples && r->samples != most && !why[0])
+        snprintf(why, (size_t)n, "the inputs of this stage have %lld samples, others %d",
+                 (long long)r->samples, most);
+    r->samples = most;
 }
 
 void hap_inputs_open(hap_rank *r)
@@ -118,6 +132,7 @@ void hap_inputs_open(hap_rank *r)
     all->eval.option = "--eval";
     open_data(r, &all->train, r->opt.n_inputs, r->opt.input, why, sizeof why);
     r->samples = all->train.samples;
+    if (r->n_stages > 1) agree_on_samples(r, why, sizeof why);
     if (r->opt.n_evals && !why[0]) {
         open_data(r, &all->eval, r->opt.n_evals, r->opt.eval, why, sizeof why);
         r->eval_samples = all->eval.samples;
@@ -169,7 +184,7 @@ static void read_part(const hap_rank *r, const input *in, place p, char *to)
         hap_rows_read(&in->rows, 0, 0, 1, to);
     } else if (t->elements) {
         hap_range part[HAP_MAX_RANK];
-        hap_slice_of(r, t, r->id, part);
+        hap_slice_of(r, t, r->member, part);
         const hap_dim *d = &t->dim[0];
         int64_t block = part[0].n * d->inner, local_row = t->elements / t->local[0];
         for (int64_t l = 0; l < t->local[0]; l++) {

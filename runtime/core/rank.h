@@ -36,6 +36,8 @@ struct hap_rank {
     // Place.
     int id, n_ranks;
     char host[64];
+    // Among the ranks of its stage (hap_stages), which are all where there are no stages.
+    int member, n_members;
     int n_axes, size[HAP_MAX_AXES], coord[HAP_MAX_AXES];
     int n_classes, class_id;
     const int *class_of;                 // by rank
@@ -65,6 +67,10 @@ struct hap_rank {
     hap_alias_name *alias;
     int n_aliases, cap_aliases;
     hap_tensor *loss;
+    int n_stages, stage; // 0: the program has none
+    struct hap_ports *ports;
+    int n_rings, ring; // places of the ring (0: none), and the one that is meant
+    int64_t ring_at[HAP_MAX_CLASSES], ring_bytes[HAP_MAX_CLASSES];
 
     // The run.
     int rehearsals; // that the backend asks for ahead of the first step (core/step.c)

@@ -24,6 +24,7 @@ struct hap_tensor {
     int64_t elements, bytes;       // local
     void *data;                    // NULL in the recording backend
     int line;                      // where the program declares it
+    int ring;                      // its number among those of the ring, from 1 on; 0: none
     hap_tensor *views, *next_view; // other shapes of these bytes; the next one of the same
 };
 

@@ -88,7 +88,7 @@ void hap_slice_read(const hap_rank *r, const hap_tensor *t, void *local, const v
 {
     hap_range part[HAP_MAX_RANK];
     copy c = {local, global, hap_dtype_bytes(t->type), false};
-    hap_slice_of(r, t, r->id, part);
+    hap_slice_of(r, t, r->member, part);
     hap_slice_runs(t->rank, t->dim, part, copy_run, &c);
 }
 

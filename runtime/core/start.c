@@ -11,6 +11,7 @@
 #include "core/fail.h"
 #include "core/heartbeat.h"
 #include "core/inputs.h"
+#include "core/ports.h"
 #include "core/report.h"
 #include "core/tensor.h"
 #include "core/trace.h"
@@ -53,6 +54,8 @@ hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
         snprintf(why, sizeof why, "the program is for %d rank%s, started on %d", n_ranks,
                  n_ranks == 1 ? "" : "s", r->n_ranks);
     hap_agree(r, HAP_EXIT_INPUT, why);
+    r->member = r->id;
+    r->n_members = r->n_ranks;
     r->now.seed = r->opt.seed;
     r->saved_step = -1;
     r->norm = -1;
@@ -94,21 +97,22 @@ void hap_mesh(hap_rank *r, int n_axes, const int *sizes)
         r->size[a] = sizes[a];
         n *= sizes[a];
     }
-    HAP_CK(r, n == r->n_ranks, "a mesh of %d ranks in a program of %d", n, r->n_ranks);
+    HAP_CK(r, n == r->n_members, "a mesh of %d ranks in a %s of %d", n,
+           r->n_stages ? "stage" : "program", r->n_members);
     r->n_axes = n_axes;
-    r->coord[0] = n_axes == 2 ? r->id / sizes[1] : r->id;
-    r->coord[1] = n_axes == 2 ? r->id % sizes[1] : 0;
+    r->coord[0] = n_axes == 2 ? r->member / sizes[1] : r->member;
+    r->coord[1] = n_axes == 2 ? r->member % sizes[1] : 0;
     hap_backend_mesh(r);
 }
 
 void hap_classes(hap_rank *r, const int *class_of_rank)
 {
-    for (int i = 0; i < r->n_ranks; i++) {
+    for (int i = 0; i < r->n_members; i++) {
         HAP_CK(r, class_of_rank[i] >= 0, "rank %d has class %d", i, class_of_rank[i]);
         if (class_of_rank[i] >= r->n_classes) r->n_classes = class_of_rank[i] + 1;
     }
     r->class_of = class_of_rank;
-    r->class_id = class_of_rank[r->id];
+    r->class_id = class_of_rank[r->member];
 }
 
 void hap_segments(hap_rank *r, int64_t sym_bytes, const int64_t *local_bytes)
@@ -132,7 +136,18 @@ hap_tensor *(hap_at)(hap_rank *r, hap_segment seg, const int64_t *off, hap_dtype
 {
     hap_tensor *t = hap_tensor_declare(r, seg, off, type, rank, dims);
     t->data = r->seg[seg] + t->off;
+    hap_ring_add(r, t);
     return t;
+}
+
+void hap_ring(hap_rank *r, int place)
+{
+    HAP_CK(r, place >= 0 && place < r->n_rings, "place %d of a ring of %d", place, r->n_rings);
+    r->ring = place;
+    for (int i = 0; i < r->n_tensors; i++) {
+        hap_tensor *t = r->tensor[i];
+        if (t->ring) t->data = r->seg[t->seg] + t->off + place * r->ring_bytes[r->class_id];
+    }
 }
 
 int hap_finish(hap_rank *r)
@@ -144,6 +159,8 @@ int hap_finish(hap_rank *r)
     hap_report_end(r);
     hap_eval_close(r);
     hap_inputs_close(r);
+    hap_comm_posts(r, true);
+    hap_ports_close(r);
     hap_backend_finish(r);
     hap_tensor_free_all(r);
     free(r->var);

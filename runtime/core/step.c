@@ -72,6 +72,15 @@ static bool read_loss(hap_rank *r, double *loss)
     return true;
 }
 
+// What one stage finds, for all: that of the last rank that has it.
+static bool share(hap_rank *r, bool has, double *x)
+{
+    if (r->n_stages < 2) return has;
+    int root = hap_comm_max(r, has ? r->id : -1);
+    if (root >= 0) hap_comm_broadcast_of(r, root, x, sizeof *x);
+    return root >= 0;
+}
+
 // The loss is whole on every rank, so all see it; rank 0 speaks.
 static _Noreturn void not_finite(hap_rank *r, double loss)
 {
@@ -104,9 +113,10 @@ static void end_step(hap_rank *r)
     end_pass(r);
     double seconds = hap_seconds() - r->step_start;
     r->stopped = hap_comm_vote_end(r) != 0;
-    bool has_loss = read_loss(r, &loss);
+    bool has_loss = share(r, read_loss(r, &loss), &loss);
     if (has_loss && !isfinite(loss)) not_finite(r, loss);
     r->norm = hap_backend_norm(r);
+    share(r, r->norm >= 0, &r->norm);
     hap_report_step(r, has_loss, loss, seconds);
     r->now.step++;
     r->steps_done++;

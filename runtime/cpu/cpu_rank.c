@@ -7,6 +7,11 @@
 #include "cpu/coll_engine.h"
 #include "cpu/segments.h"
 
+bool hap_backend_stages(void)
+{
+    return true;
+}
+
 void hap_backend_mesh(hap_rank *r)
 {
     r->backend = hap_alloc(r, sizeof(cpu_backend));

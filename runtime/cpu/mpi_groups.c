@@ -68,6 +68,7 @@ MPI_Op cpu_mpi_op(const hap_rank *r, hap_dtype t, hap_reduce reduce)
 void cpu_mpi_start(hap_rank *r)
 {
     cpu_backend *b = cpu_of(r);
+    cpu_mpi_check(r, MPI_Comm_split(MPI_COMM_WORLD, r->stage, r->id, &b->all), "MPI_Comm_split");
     for (unsigned mask = 0; mask < 4; mask++) {
         b->group[mask] = MPI_COMM_NULL;
         if (mask >> r->n_axes) continue;
@@ -75,7 +76,7 @@ void cpu_mpi_start(hap_rank *r)
         int color = 0;
         for (int a = 0; a < r->n_axes; a++)
             color = color * r->size[a] + (mask & AXIS(a) ? 0 : r->coord[a]);
-        cpu_mpi_check(r, MPI_Comm_split(MPI_COMM_WORLD, color, r->id, &b->group[mask]),
+        cpu_mpi_check(r, MPI_Comm_split(b->all, color, r->id, &b->group[mask]),
                       "MPI_Comm_split");
         MPI_Comm_set_errhandler(b->group[mask], MPI_ERRORS_RETURN); // cpu_mpi_check says where
     }
@@ -96,6 +97,7 @@ void cpu_mpi_end(hap_rank *r)
     for (int mask = 0; mask < 4; mask++) {
         if (b->group[mask] != MPI_COMM_NULL) MPI_Comm_free(&b->group[mask]);
     }
+    MPI_Comm_free(&b->all);
     if (b->between != MPI_COMM_NULL) MPI_Comm_free(&b->between);
     if (b->spread != MPI_COMM_NULL) MPI_Comm_free(&b->spread);
     MPI_Op_free(&b->sum_bf16);

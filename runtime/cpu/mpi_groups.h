@@ -11,6 +11,7 @@ typedef struct cpu_coll_state cpu_coll_state; // coll_part.h
 
 // r->backend
 typedef struct cpu_backend {
+    MPI_Comm all;      // the ranks of the stage
     MPI_Comm group[4]; // by axis mask; members in order of coordinate
     // Later phases of two-level all-reduces have communicators of their own, since MPI matches
     // collectives by the order of their start and a later phase starts when an earlier one ends.

@@ -151,6 +151,40 @@ typedef struct hap_place {
 } hap_place;
 #define HAP_N(x) (int)(sizeof(x) / sizeof *(x))
 
+// --- stages: a rank does one, with the ranks of that stage; all else is of the stage ---
+
+// By stage: its first rank among those of the program, its mesh (1 where there is no second axis)
+// and its cuts.
+typedef struct hap_stage {
+    int first, n_axes, size[HAP_MAX_AXES], n_cuts;
+    const hap_cuts *cuts;
+} hap_stage;
+// By port: what goes through, the stage that sends it and its shape there, the stage that gets it
+// and its shape there, as in tables of buffers.
+typedef struct hap_port {
+    const char *name;
+    int from;
+    const char *sent;
+    int to;
+    const char *got;
+} hap_port;
+// The next half of a slot: micro-batch m, forward or back.
+typedef struct hap_slot {
+    int64_t m;
+    bool back;
+} hap_slot;
+#define HAP_FORWARD(m) {(m), false}
+#define HAP_BACK(m)    {(m), true}
+// Called before hap_mesh; returns this rank's stage. Tables live as long as the program. op_send and
+// op_recv name ports by their place in the table; a message that is sent may be overwritten at once.
+int hap_stages(hap_rank *r, int n_stages, const hap_stage *stages, int n_ports,
+               const hap_port *ports);
+// Said behind hap_segments: n places of a ring in SEG_LOCAL, the first at byte at[class], each of
+// bytes[class]. A tensor declared in the first place is in all of them; hap_ring says in which it is
+// meant from here on (in the first, where nothing was said).
+void hap_rings(hap_rank *r, int n, const int64_t *at, const int64_t *bytes);
+void hap_ring(hap_rank *r, int place);
+
 void hap_declare(hap_rank *r, const char *file, int n_cuts, const hap_cuts *cuts, int n,
                  const hap_place *table);
 #define hap_declare(r, cuts, table)                                                                \

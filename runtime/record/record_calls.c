@@ -14,6 +14,7 @@
 #include "core/coll_geometry.h"
 #include "core/fail.h"
 #include "core/pair_calls.h"
+#include "core/ports.h"
 #include "core/tensor.h"
 #include "record/record_log.h"
 
@@ -52,16 +53,17 @@ hap_rank *hap_line(hap_rank *r, int line)
 
 // --- start ---
 
-static const char *log_path, *wanted_class = "0";
+static const char *log_path, *wanted_class = "0", *wanted_stage = "0";
 
 static void read_options(hap_rank *r, int argc, char **argv)
 {
     for (int i = 1; i < argc; i += 2) {
         const char **to = !strcmp(argv[i], "--record")  ? &log_path
                           : !strcmp(argv[i], "--class") ? &wanted_class
+                          : !strcmp(argv[i], "--stage") ? &wanted_stage
                                                         : NULL;
         if (!to || i + 1 == argc)
-            hap_fail(r, HAP_EXIT_USAGE, "options of a recording program: --record FILE --class K");
+            hap_fail(r, HAP_EXIT_USAGE, "options of a recording program: --record FILE --class K --stage S");
         *to = argv[i + 1];
     }
     if (!log_path)
@@ -74,7 +76,7 @@ hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
     hap_rank *r = &rank;
     r->host[0] = '-';
     r->seg_bytes[SEG_SYM] = r->seg_bytes[SEG_LOCAL] = -1;
-    r->n_ranks = n_ranks;
+    r->n_ranks = r->n_members = n_ranks;
     read_options(r, *argc, *argv);
     rec_open(r, log_path);
     begin(r, "hap_init");
@@ -82,6 +84,22 @@ hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
     rec_int("ranks", n_ranks);
     end(r);
     return r;
+}
+
+int hap_stages(hap_rank *r, int n_stages, const hap_stage *stages, int n_ports,
+               const hap_port *ports)
+{
+    char *rest = NULL;
+    long wanted = strtol(wanted_stage, &rest, 10);
+    HAP_CK(r, rest != wanted_stage && !*rest && wanted >= 0 && wanted < n_stages,
+           "--stage is '%s', there are %d", wanted_stage, n_stages);
+    hap_stages_begin(r, n_stages, stages, n_ports, ports, (int)wanted);
+    begin(r, "hap_stages");
+    rec_int("stages", n_stages);
+    rec_int("stage", r->stage);
+    rec_int("ranks", r->n_members);
+    end(r);
+    return r->stage;
 }
 
 void hap_math(hap_rank *r, hap_math_mode mode)
@@ -113,7 +131,7 @@ void hap_mesh(hap_rank *r, int n_axes, const int *sizes)
         logged[a] = r->size[a] = sizes[a];
         n *= sizes[a];
     }
-    HAP_CK(r, n == r->n_ranks, "a mesh of %d ranks in a program of %d", n, r->n_ranks);
+    HAP_CK(r, n == r->n_members, "a mesh of %d ranks in a program of %d", n, r->n_members);
     r->n_axes = n_axes;
     begin(r, "hap_mesh");
     rec_ints("sizes", n_axes, logged);
@@ -127,21 +145,22 @@ void hap_classes(hap_rank *r, const int *class_of_rank)
     long wanted = strtol(wanted_class, &rest, 10);
     HAP_CK(r, r->n_axes > 0, "classes before mesh");
     HAP_CK(r, !errno && rest != wanted_class && !*rest, "--class is '%s'", wanted_class);
-    int64_t *logged = hap_alloc(r, (size_t)r->n_ranks * sizeof *logged);
+    int64_t *logged = hap_alloc(r, (size_t)r->n_members * sizeof *logged);
     r->id = -1;
-    for (int i = 0; i < r->n_ranks; i++) {
+    for (int i = 0; i < r->n_members; i++) {
         HAP_CK(r, class_of_rank[i] >= 0, "rank %d has class %d", i, class_of_rank[i]);
         logged[i] = class_of_rank[i];
         if (class_of_rank[i] >= r->n_classes) r->n_classes = class_of_rank[i] + 1;
         if (r->id < 0 && class_of_rank[i] == wanted) r->id = i;
     }
     HAP_CK(r, r->id >= 0, "no rank has class %ld", wanted);
+    r->member = r->id;
     r->class_of = class_of_rank;
     r->class_id = class_of_rank[r->id];
     r->coord[0] = r->n_axes == 2 ? r->id / r->size[1] : r->id;
     r->coord[1] = r->n_axes == 2 ? r->id % r->size[1] : 0;
     begin(r, "hap_classes");
-    rec_ints("class_of_rank", r->n_ranks, logged);
+    rec_ints("class_of_rank", r->n_members, logged);
     rec_int("class", r->class_id);
     rec_int("rank", r->id);
     end(r);
@@ -165,6 +184,7 @@ hap_tensor *(hap_at)(hap_rank *r, hap_segment seg, const int64_t *off, hap_dtype
                      const hap_dim *dims)
 {
     hap_tensor *t = hap_tensor_declare(r, seg, off, type, rank, dims);
+    hap_ring_add(r, t);
     begin(r, "hap_at");
     rec_int("id", t->id);
     rec_text("seg", seg == SEG_SYM ? "SEG_SYM" : "SEG_LOCAL");
@@ -173,6 +193,30 @@ hap_tensor *(hap_at)(hap_rank *r, hap_segment seg, const int64_t *off, hap_dtype
     rec_dims(rank, dims, r);
     end(r);
     return t;
+}
+
+// The tensors of the ring's other places follow all that were declared, place by place.
+static void declare_places(hap_rank *r)
+{
+    int n = r->n_tensors, rings = r->n_rings;
+    int64_t off[HAP_MAX_CLASSES];
+    r->n_rings = 0; // the copies are of no ring themselves
+    for (int k = 1; k < rings; k++)
+        for (int i = 0; i < n; i++) {
+            const hap_tensor t = *r->tensor[i];
+            if (!t.ring) continue;
+            for (int c = 0; c < r->n_classes; c++)
+                off[c] = t.off_of[c] + k * r->ring_bytes[c];
+            (hap_at)(r, t.seg, off, t.type, t.rank, t.dim);
+        }
+    r->n_rings = rings;
+    rec_rings(r, n);
+}
+
+void hap_ring(hap_rank *r, int place)
+{
+    HAP_CK(r, place >= 0 && place < r->n_rings, "place %d of a ring of %d", place, r->n_rings);
+    r->ring = place;
 }
 
 // --- views: to the checker a reshape right behind what makes their bytes ---
@@ -321,6 +365,8 @@ bool hap_next_step(hap_rank *r)
 {
     bool more = n_steps++ == 0;
     r->file = NULL;
+    r->ring = 0;
+    if (more && r->n_rings > 1) declare_places(r);
     r->in_step = more;
     begin(r, "hap_next_step");
     rec_bool("more", more);
@@ -333,6 +379,7 @@ int hap_finish(hap_rank *r)
     begin(r, "hap_finish");
     end(r);
     rec_close(r);
+    hap_ports_close(r);
     hap_tensor_free_all(r);
     free(made);
     while (last_event) {
@@ -349,6 +396,8 @@ void hap_dispatch(hap_rank *r, const hap_op_call *c)
     r->doing = hap_op_names[c->op];
     HAP_CK(r, r->in_step, "called outside the step");
     if (r->pair.open) hap_pair_op(r, c);
+    bool send;
+    if (hap_is_port(c->op)) hap_port_check(r, c, &send);
     rec_begin(r, "op_", hap_op_names[c->op]);
     rec_tensors("out", c->n_out, c->out);
     rec_tensors("in", c->n_in, c->in);

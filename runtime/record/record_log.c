@@ -9,6 +9,8 @@
 
 static FILE *out;
 static int64_t n_calls;
+static const hap_rank *ring_of; // whose ring's places have tensors of their own
+static int n_declared, n_ring;  // tensors; of these in the ring
 
 void rec_open(hap_rank *r, const char *path)
 {
@@ -113,9 +115,18 @@ void rec_chunks(const char *key, int n, const int64_t (*v)[3])
     putc(']', out);
 }
 
+void rec_rings(const hap_rank *r, int n)
+{
+    ring_of = r;
+    n_declared = n;
+    n_ring = (r->n_tensors - n) / (r->n_rings > 1 ? r->n_rings - 1 : 1);
+}
+
 static void id_of(const hap_tensor *t)
 {
-    if (t)
+    if (t && t->ring && ring_of && ring_of->ring > 0)
+        fprintf(out, "%d", n_declared + (ring_of->ring - 1) * n_ring + t->ring - 1);
+    else if (t)
         fprintf(out, "%d", t->id);
     else
         fputs("null", out);
@@ -163,7 +174,7 @@ void rec_dims(int rank, const hap_dim *dims, const hap_rank *r)
         const hap_dim *d = &dims[i];
         fprintf(out, "%s{\"n\":%lld", i ? "," : "", (long long)d->n);
         if (d->axis >= 0) {
-            int parts = d->axis == HAP_BOTH ? r->n_ranks : r->size[d->axis];
+            int parts = d->axis == HAP_BOTH ? r->n_members : r->size[d->axis];
             fprintf(out,
                     ",\"outer\":%lld,\"inner\":%lld,\"axis\":%d,\"table\":", (long long)d->outer,
                     (long long)d->inner, d->axis);

@@ -207,6 +207,15 @@ static bool read_init(reader *x)
            (x->r->n_ranks > 0 || fail(x, NULL, "a program of no ranks"));
 }
 
+// Of stages a record is of one.
+static bool read_stages(reader *x)
+{
+    return KEYS(x, "stages", "stage", "ranks") && small_int(x, x->line, "stages", &x->r->n_stages) &&
+           small_int(x, x->line, "stage", &x->r->stage) &&
+           small_int(x, x->line, "ranks", &x->r->n_ranks) &&
+           (x->r->n_ranks > 0 || fail(x, NULL, "a stage of no ranks"));
+}
+
 static bool read_math(reader *x)
 {
     hb_str mode;
@@ -527,6 +536,8 @@ static bool read_call(reader *x)
     if (x->step == 3) return fail(x, NULL, "a call after hap_finish");
     if (hb_str_is(call, "hap_init")) return x->init ? fail(x, NULL, "called twice") : read_init(x);
     if (!x->init) return fail(x, NULL, "the record does not begin with hap_init");
+    if (hb_str_is(call, "hap_stages"))
+        return x->mesh ? fail(x, NULL, "called after hap_mesh") : read_stages(x);
     if (hb_str_is(call, "hap_math")) return x->math ? fail(x, NULL, "called twice") : read_math(x);
     if (hb_str_is(call, "hap_mesh")) return x->mesh ? fail(x, NULL, "called twice") : read_mesh(x);
     if (hb_str_is(call, "hap_classes"))

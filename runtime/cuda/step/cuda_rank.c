@@ -16,6 +16,11 @@
 #include "cuda/step/cuda_whole.h"
 
 // Called, recorded and fused, captured: as far as steps go.
+bool hap_backend_stages(void)
+{
+    return false;
+}
+
 int hap_backend_rehearsals(hap_rank *r)
 {
     const cuda_steps *steps = cuda_steps_of(r);

@@ -1,0 +1,76 @@
+// op_send and op_recv on ranks that run: messages by way of host memory.
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/backend.h"
+#include "core/comm.h"
+#include "core/fail.h"
+#include "core/ports.h"
+
+int hap_stages(hap_rank *r, int n_stages, const hap_stage *stages, int n_ports,
+               const hap_port *ports)
+{
+    char why[160] = "";
+    if (!hap_backend_stages())
+        snprintf(why, sizeof why, "not supported: a program of stages on GPUs");
+    else if (r->opt.save || r->opt.save_grads)
+        snprintf(why, sizeof why, "not supported: --save of a program of stages");
+    else if (r->opt.n_evals)
+        snprintf(why, sizeof why, "not supported: --eval of a program of stages");
+    hap_agree(r, HAP_EXIT_USAGE, why);
+    hap_stages_begin(r, n_stages, stages, n_ports, ports, -1);
+    hap_comm_ports(r);
+    return r->stage;
+}
+
+static void send_value(hap_rank *r, const hap_port_end *e, int tag, hap_tensor *x)
+{
+    int64_t item = hap_dtype_bytes(x->type);
+    const char *from = hap_backend_open(r, x, false);
+    for (int i = 0; i < e->n; i++) {
+        const hap_piece *p = &e->piece[i];
+        char *message = hap_alloc(r, (size_t)(p->elements * item)), *to = message;
+        for (int k = 0; k < p->n; k++) {
+            memcpy(to, from + p->run[k].local * item, (size_t)(p->run[k].n * item));
+            to += p->run[k].n * item;
+        }
+        hap_comm_post(r, p->peer, tag, message, p->elements * item);
+    }
+    hap_backend_close(r, x, (void *)(uintptr_t)from, false);
+    hap_comm_posts(r, false);
+}
+
+static void get_value(hap_rank *r, const hap_port_end *e, int tag, hap_tensor *y)
+{
+    int64_t item = hap_dtype_bytes(y->type);
+    char *to = hap_backend_open(r, y, true);
+    for (int i = 0; i < e->n; i++) {
+        const hap_piece *p = &e->piece[i];
+        char *message = hap_alloc(r, (size_t)(p->elements * item));
+        const char *from = message;
+        hap_comm_take(r, p->peer, tag, message, p->elements * item);
+        for (int k = 0; k < p->n; k++) {
+            memcpy(to + p->run[k].local * item, from, (size_t)(p->run[k].n * item));
+            from += p->run[k].n * item;
+        }
+        free(message);
+    }
+    hap_backend_close(r, y, to, true);
+}
+
+void hap_port_op(hap_rank *r, const hap_op_call *c)
+{
+    bool send;
+    hap_port_end *e = hap_port_check(r, c, &send);
+    int tag = (int)c->attr[send ? 0 : 2].i;
+    hap_port_pieces(r, e, send);
+    if (!send) {
+        get_value(r, e, tag, c->out[0]);
+        return;
+    }
+    send_value(r, e, tag, c->in[0]);
+    if (c->out[0]->data != c->in[0]->data)
+        memcpy(c->out[0]->data, c->in[0]->data, (size_t)c->in[0]->bytes);
+}

@@ -1,0 +1,55 @@
+// Stages and what goes between them (hap_stages, op_send, op_recv).
+//
+// A message is a whole value, in parts: a rank of the receiving stage gets each part that it holds
+// from one of the ranks that hold it in the sending stage; where several do, receivers take them in
+// turn. Which elements these are follows from the two shapes of the port's row, which every rank
+// knows. They are packed in ascending order.
+
+#ifndef HAP_RUNTIME_PORTS_H
+#define HAP_RUNTIME_PORTS_H
+
+#include "core/slice.h"
+
+// Elements of one's own part, as runs: `local` of it, of which there are n.
+typedef struct hap_piece_run {
+    int64_t local, n;
+} hap_piece_run;
+typedef struct hap_piece {
+    int peer; // rank of the other stage
+    int64_t elements;
+    int n, cap;
+    hap_piece_run *run;
+} hap_piece;
+
+// One row of the table of ports.
+typedef struct hap_port_end {
+    const hap_port *port;
+    hap_tensor shape[2]; // as sent, as got
+    bool known;          // of a port of this rank's stage: pieces are found
+    int n;
+    hap_piece *piece;
+} hap_port_end;
+typedef struct hap_ports {
+    int n_stages, n;
+    const hap_stage *stage;
+    hap_port_end *end;
+} hap_ports;
+
+// --- ports.c: geometry alone, for all backends
+bool hap_is_port(hap_op_id op);
+// Sets stage, member and n_members of r. wanted: which stage, -1 that of r->id.
+void hap_stages_begin(hap_rank *r, int n_stages, const hap_stage *stage, int n_ports,
+                      const hap_port *port, int wanted);
+// The end of an op_send or op_recv: it is this stage's and its tensor lies as the table says.
+hap_port_end *hap_port_check(hap_rank *r, const hap_op_call *c, bool *send);
+void hap_port_pieces(hap_rank *r, hap_port_end *e, bool send);
+void hap_ring_add(hap_rank *r, hap_tensor *t); // if it is declared in the ring
+void hap_ports_close(hap_rank *r);
+
+// --- declare_table.c: type, rank and dims of a text like "f32[8@rows 128]", of r's mesh
+void hap_shape_read(hap_rank *r, const char *text, int n_cuts, const hap_cuts *cuts, hap_tensor *t);
+
+// --- port_messages.c: for backends that run programs
+void hap_port_op(hap_rank *r, const hap_op_call *c);
+
+#endif
