@@ -11,17 +11,21 @@
 #include "cli/build.h"
 #include "cli/cli.h"
 #include "ir/base/sha256.h"
+#include "ir/stages.h"
+#include "synth/certify/check_stages.h"
 #include "synth/certify/modp.h"
 
 enum { RECORD_SECONDS = 120 };
 
-// Runs the recording program; its log in *path (in the build folder).
-static bool run_recorder(hb_arena *a, hb_str binary, hb_str *path, int *code)
+// Runs the recording program, as a rank of that stage; its log in *path (in the build folder).
+static bool run_recorder(hb_arena *a, hb_str binary, int stage, hb_str *path, int *code)
 {
     hb_str output;
     *path = hb_fmt(a, "%s.record.%ld", binary.p, (long)getpid());
+    hb_str number = hb_fmt(a, "%d", stage);
     char *argv[] = {hb_copy(a, binary.p, binary.n + 1), hb_copy(a, "--record", 9),
-                    hb_copy(a, path->p, path->n + 1), NULL};
+                    hb_copy(a, path->p, path->n + 1),   hb_copy(a, "--stage", 8),
+                    hb_copy(a, number.p, number.n + 1), NULL};
     int rc = cli_capture(a, argv, NULL, RECORD_SECONDS, &output);
     if (rc == 0) return true;
     unlink(path->p);
@@ -109,14 +113,14 @@ typedef struct checked {
     const hb_tree *plan;
 } checked;
 
-// Builds the program against the recording runtime, runs it and reads what it recorded. NULL after
-// an error was printed; *code is then the exit code.
-static record *record_program(checked *c, int *code)
+// Builds the program against the recording runtime, runs it and reads what it recorded: of a stage,
+// where the program has such. NULL after an error was printed; *code is then the exit code.
+static record *record_program(checked *c, int stage, int *code)
 {
     hb_str binary, path;
     if (!cli_build(c->a, c->dir, "haprt-record", &binary, code)) return NULL;
     *code = CLI_INPUT;
-    if (!run_recorder(c->a, binary, &path, code)) {
+    if (!run_recorder(c->a, binary, stage, &path, code)) {
         if (!c->edited) *code = CLI_BUG;
         return NULL;
     }
@@ -136,19 +140,80 @@ static int not_proved(const checked *c, hb_str why)
         c->edited ? "" : "\nThe program is as hapc wrote it, so this is a bug; please report it");
 }
 
-static void say_proved(const checked *c, const record *rec, bool run)
+static void say_proved(const checked *c, const record *rec, int calls, int ranks, bool run)
+{
+    if (c->json)
+        printf("{\"proved\":true,\"edited\":%s,\"calls\":%d,\"ranks\":%d}\n",
+               c->edited ? "true" : "false", calls, ranks);
+    else if (!c->quiet)
+        printf(
+            "proved: %s/program.c%s computes %s/graph.json on %d rank%s (%d calls, %d tensors%s)\n",
+            c->dir, c->edited ? ", edited," : "", c->dir, ranks,
+            ranks == 1 ? "" : "s", calls, rec->tensors.n, run ? "; run modulo 2^61-1" : "");
+}
+
+static int calls_of(const record *rec)
 {
     int calls = 0;
     for (int i = 0; i < rec->calls.n; i++)
         calls += rec->calls.p[i].kind >= REC_OP;
-    if (c->json)
-        printf("{\"proved\":true,\"edited\":%s,\"calls\":%d,\"ranks\":%d}\n",
-               c->edited ? "true" : "false", calls, rec->n_ranks);
-    else if (!c->quiet)
-        printf(
-            "proved: %s/program.c%s computes %s/graph.json on %d rank%s (%d calls, %d tensors%s)\n",
-            c->dir, c->edited ? ", edited," : "", c->dir, rec->n_ranks,
-            rec->n_ranks == 1 ? "" : "s", calls, rec->tensors.n, run ? "; run modulo 2^61-1" : "");
+    return calls;
+}
+
+static void dump_record(const checked *c, const record *rec)
+{
+    hb_buf b = {.arena = c->a};
+    if (!strchr(c->dumps, 'l')) return;
+    record_print(&b, rec);
+    fputs(b.p, stdout);
+}
+
+// The graphs of the stages that plan.json names. NULL after an error was printed.
+static ir_stages *stages_of_plan(checked *c, const hb_tree *list)
+{
+    int first[IR_MAX_STAGES], layers = ir_layers(c->a, c->in.g, NULL);
+    bool good = list->n >= 1 && list->n <= IR_MAX_STAGES;
+    for (int s = 0; good && s < list->n; s++) {
+        first[s] = (int)cli_plan_int(list->v[s], "first_layer", -1);
+        good = first[s] < layers && (s == 0 ? first[s] == 0 : first[s] > first[s - 1]);
+    }
+    hb_diag *d = hb_diag_new(c->a);
+    ir_stages *cut = good ? ir_stages_cut(c->a, c->in.g, list->n, first, d) : NULL;
+    hb_diag_print(d, stderr);
+    if (!cut && hb_diag_count(d) == 0) cli_error(CLI_INPUT, "plan.json: its stages are broken");
+    return cut;
+}
+
+// Each stage against its graph, then all together against the step.
+static int check_stages(checked *c, const hb_tree *list)
+{
+    ir_stages *cut = stages_of_plan(c, list);
+    const record *rec[IR_MAX_STAGES];
+    int code = CLI_INPUT, calls = 0, ranks = 0;
+    bool run = true, ran;
+    hb_str why;
+    for (int s = 0; cut && s < cut->n; s++) {
+        if (!(rec[s] = record_program(c, s, &code))) return code;
+        dump_record(c, rec[s]);
+        const ir_graph *g = cut->graph[s];
+        if (rec[s]->n_stages != cut->n)
+            return cli_error(CLI_INPUT, "program.c has %d stages, plan.json %d", rec[s]->n_stages,
+                             cut->n);
+        if (rec[s]->stage != s || !hb_str_eq(rec[s]->graph_sha, g->sha))
+            return cli_error(CLI_INPUT, "program.c was written for graph %.*s, graph.json is %.*s",
+                             HB_ARG(rec[s]->graph_sha), HB_ARG(g->sha));
+        const ir_factors *f = ir_factorize(c->a, g);
+        if (!syn_check(c->a, g, f, rec[s], &why) ||
+            !syn_check_modp(c->a, g, f, rec[s], &ran, &why))
+            return not_proved(c, hb_fmt(c->a, "stage %d: %.*s", s, HB_ARG(why)));
+        run = run && ran;
+        calls += calls_of(rec[s]);
+        ranks += rec[s]->n_ranks;
+    }
+    if (!cut) return CLI_INPUT;
+    if (!syn_check_stages(c->a, c->in.g, cut, rec, &why)) return not_proved(c, why);
+    say_proved(c, rec[0], calls, ranks, run);
+    return CLI_OK;
 }
 
 static int check_folder(checked *c)
@@ -160,13 +225,11 @@ static int check_folder(checked *c)
         !cli_load(c->a, hb_fmt(c->a, "%s/graph.json", c->dir).p, NULL, &options_of_plan, &c->in))
         return CLI_INPUT;
     c->edited = edited(c->a, c->dir, c->plan);
-    record *rec = record_program(c, &code);
+    const hb_tree *stages = hb_get(c->plan, "stages");
+    if (stages && stages->kind == HB_LIST) return check_stages(c, stages);
+    record *rec = record_program(c, 0, &code);
     if (!rec) return code;
-    if (strchr(c->dumps, 'l')) {
-        hb_buf b = {.arena = c->a};
-        record_print(&b, rec);
-        fputs(b.p, stdout);
-    }
+    dump_record(c, rec);
     const ir_graph *g = c->in.g;
     if (!hb_str_eq(rec->graph_sha, g->sha))
         return cli_error(CLI_INPUT, "program.c was written for graph %.*s, graph.json is %.*s",
@@ -177,7 +240,7 @@ static int check_folder(checked *c)
         !syn_check_modp(c->a, g, c->in.f, rec, &run, &why))
         return not_proved(c, why);
     if (!keeps_pins(c->a, &c->in, c->plan, rec)) return CLI_INPUT;
-    say_proved(c, rec, run);
+    say_proved(c, rec, calls_of(rec), rec->n_ranks, run);
     return CLI_OK;
 }
 

@@ -216,7 +216,7 @@ static void print(comparison *x)
 
 static int compare(hb_arena *a, const char *dir, const char *path, const char *out)
 {
-    comparison x = {.a = a, .plan = cli_plan(a, dir)};
+    comparison x = {.a = a, .plan = cli_plan_of_one(a, dir, "compare")};
     if (!x.plan) return CLI_INPUT;
     x.lines.at = hb_map_new(a);
     x.kinds.at = hb_map_new(a);

@@ -327,7 +327,7 @@ static int diff(hb_arena *a, const char *const *dir, bool program)
     two t = {.a = a};
     int lines[2];
     for (int i = 0; i < 2; i++) {
-        t.plan[i] = cli_plan(a, dir[i]);
+        t.plan[i] = cli_plan_of_one(a, dir[i], "diff");
         if (!t.plan[i]) return CLI_INPUT;
         lines[i] = lines_of(a, dir[i]);
     }

@@ -487,7 +487,7 @@ static bool explain_other(const view *v, hb_str name, hb_buf *json)
 // pattern NULL: the report.
 static int explain(hb_arena *a, const char *dir, const char *pattern, bool fast, bool json)
 {
-    view v = {.a = a, .plan = cli_plan(a, dir)};
+    view v = {.a = a, .plan = cli_plan_of_one(a, dir, "explain")};
     if (!v.plan) return CLI_INPUT;
     if (!pattern && json)
         return cli_error(CLI_USAGE, "--json wants a NAME; all is in %s/plan.json", dir);

@@ -447,7 +447,6 @@ static const char *not_with_stages(const request *q)
     return q->pinned             ? "--pin"
            : q->asks             ? "--what-if"
            : q->dumps[0]         ? "-d"
-           : q->keep             ? "--keep-grads"
            : q->limit            ? "--time-limit"
            : q->only_check       ? "--check-only"
            : q->syn.vary_blocks  ? "--recompute auto"

@@ -50,11 +50,12 @@ static void save_file(hap_rank *r, const char *path, bool grads)
 {
     char temp[2400];
     hap_saved saved = saved_of(r);
-    const hap_var **var = hap_alloc(r, (size_t)(r->n_vars + 1) * sizeof *var);
+    const hap_var **var = hap_alloc(r, (size_t)(r->n_saved_vars + 1) * sizeof *var);
     int n = 0;
-    for (int i = 0; i < r->n_vars; i++) {
-        hap_var_kind k = r->var[i].kind;
-        if (grads ? k == HAP_VAR_GRAD : k == HAP_VAR_STATE || is_weight(k)) var[n++] = &r->var[i];
+    for (int i = 0; i < r->n_saved_vars; i++) {
+        hap_var_kind k = r->saved_var[i].kind;
+        if (grads ? k == HAP_VAR_GRAD : k == HAP_VAR_STATE || is_weight(k))
+            var[n++] = &r->saved_var[i];
     }
     hap_temp_name(path, r->host, temp, sizeof temp);
     bool ok = hap_shard_write(r, temp, n, var, grads ? NULL : &saved);
@@ -77,11 +78,11 @@ static file_set divide(hap_rank *r, bool weights)
 {
     file_set s = {.base = weights ? "model" : "optimizer"};
     int64_t in_file = 0;
-    s.var = hap_alloc(r, (size_t)(r->n_vars + 1) * sizeof *s.var);
-    s.first = hap_alloc(r, (size_t)(r->n_vars + 2) * sizeof *s.first);
-    for (int i = 0; i < r->n_vars; i++) {
-        hap_var_kind k = r->var[i].kind;
-        int64_t bytes = hap_global_bytes(r->var[i].t);
+    s.var = hap_alloc(r, (size_t)(r->n_saved_vars + 1) * sizeof *s.var);
+    s.first = hap_alloc(r, (size_t)(r->n_saved_vars + 2) * sizeof *s.first);
+    for (int i = 0; i < r->n_saved_vars; i++) {
+        hap_var_kind k = r->saved_var[i].kind;
+        int64_t bytes = hap_global_bytes(r->saved_var[i].t);
         if (weights ? !is_weight(k) : k != HAP_VAR_STATE) continue;
         if (s.n_files == 0 || in_file + bytes > r->opt.shard_size) {
             s.first[s.n_files++] = s.n;
@@ -89,7 +90,7 @@ static file_set divide(hap_rank *r, bool weights)
         }
         in_file += bytes;
         s.bytes += bytes;
-        s.var[s.n++] = &r->var[i];
+        s.var[s.n++] = &r->saved_var[i];
     }
     s.first[s.n_files] = s.n;
     return s;
@@ -287,8 +288,8 @@ void hap_checkpoint_check(const hap_rank *r, char *why, int n)
     }
     if (r->id == 0 && o->trace && !why[0]) check_written(o->trace, why, n);
     if (r->id == 0 && o->metrics && !why[0]) check_written(o->metrics, why, n);
-    for (int i = 0; i < r->n_vars; i++)
-        grads |= r->var[i].kind == HAP_VAR_GRAD;
+    for (int i = 0; i < r->n_saved_vars; i++)
+        grads |= r->saved_var[i].kind == HAP_VAR_GRAD;
     if (o->save_grads && !grads && !why[0])
         snprintf(why, (size_t)n,
                  "--save-grads: the program keeps no gradients (hapc --keep-grads)");

@@ -15,8 +15,6 @@ int hap_stages(hap_rank *r, int n_stages, const hap_stage *stages, int n_ports,
     char why[160] = "";
     if (!hap_backend_stages())
         snprintf(why, sizeof why, "not supported: a program of stages on GPUs");
-    else if (r->opt.save || r->opt.save_grads)
-        snprintf(why, sizeof why, "not supported: --save of a program of stages");
     else if (r->opt.n_evals)
         snprintf(why, sizeof why, "not supported: --eval of a program of stages");
     hap_agree(r, HAP_EXIT_USAGE, why);

@@ -26,6 +26,7 @@ typedef struct hap_var {
     hap_fill fill;    // PARAM, BUFFER, CONST
     const char *file; // CONST stored in a file: "F.safetensors#name"; else NULL
     int line;
+    int stage; // whose it is: of another stage t has a type and whole dims, no data
 } hap_var;
 
 typedef struct hap_alias_name {
@@ -64,6 +65,8 @@ struct hap_rank {
     int n_tensors, cap_tensors;
     hap_var *var;
     int n_vars, cap_vars;
+    hap_var *saved_var; // what checkpoints are made of: of all stages, in one order on all ranks
+    int n_saved_vars;
     hap_alias_name *alias;
     int n_aliases, cap_aliases;
     hap_tensor *loss;

@@ -15,6 +15,7 @@
 #include "core/heartbeat.h"
 #include "core/json_text.h"
 #include "core/slice.h"
+#include "core/stage_vars.h"
 #include "core/xxh64.h"
 
 // The file being written; on rank 0 alone it has a map.
@@ -100,38 +101,65 @@ static bool open_file(writing *w, const char *path, const hap_saved *saved)
     return ok;
 }
 
-// Rank 0 puts every owner's part in its place, one part at a time.
+// Room that grows.
+typedef struct room {
+    char *p;
+    int64_t bytes;
+} room;
+
+static char *room_for(hap_rank *r, room *x, int64_t bytes)
+{
+    if (bytes <= x->bytes) return x->p;
+    free(x->p);
+    x->p = hap_alloc(r, (size_t)bytes);
+    x->bytes = bytes;
+    return x->p;
+}
+
+// The first rank of a stage puts every owner's part in its place, one part at a time. whole: where,
+// on that rank; NULL: nowhere, since the file cannot be written.
+static void gather_one(hap_rank *r, hap_tensor *t, char *whole, room *part)
+{
+    int first = r->id - r->member;
+    for (int q = 0; q < r->n_members; q++) {
+        hap_range range[HAP_MAX_RANK];
+        int64_t bytes = hap_slice_of(r, t, q, range) * hap_dtype_bytes(t->type);
+        if (!hap_slice_owner(r, t, q) || bytes == 0 || (r->member != 0 && r->member != q)) continue;
+        void *own = r->member == q ? hap_backend_open(r, t, false) : NULL;
+        if (r->member != 0) {
+            hap_comm_send(r, first, own, bytes);
+        } else if (q == 0) {
+            if (whole) hap_slice_write(r, t, q, own, whole);
+        } else {
+            hap_comm_recv(r, first + q, room_for(r, part, bytes), bytes);
+            if (whole) hap_slice_write(r, t, q, part->p, whole);
+        }
+        if (own) hap_backend_close(r, t, own, false);
+    }
+}
+
+// Rank 0 gets what other stages have from their first ranks.
 static void gather(hap_rank *r, writing *w)
 {
-    int64_t at = w->data, room = 0;
-    char *part = NULL;
+    int64_t at = w->data;
+    room part = {NULL, 0}, all = {NULL, 0};
     for (int i = 0; i < w->n; i++) {
-        hap_tensor *t = w->var[i]->t;
-        int64_t item = hap_dtype_bytes(t->type);
+        const hap_var *v = w->var[i];
+        int64_t bytes = hap_global_bytes(v->t);
+        char *place = w->map ? w->map + at : NULL;
         hap_beat(r, "save");
-        for (int q = 0; q < r->n_ranks; q++) {
-            hap_range range[HAP_MAX_RANK];
-            int64_t bytes = hap_slice_of(r, t, q, range) * item;
-            if (!hap_slice_owner(r, t, q) || bytes == 0 || (r->id != 0 && r->id != q)) continue;
-            void *own = r->id == q ? hap_backend_open(r, t, false) : NULL;
-            if (r->id != 0) {
-                hap_comm_send(r, 0, own, bytes);
-            } else if (q == 0) {
-                if (w->map) hap_slice_write(r, t, q, own, w->map + at);
-            } else {
-                if (bytes > room) {
-                    free(part);
-                    part = hap_alloc(r, (size_t)bytes);
-                    room = bytes;
-                }
-                hap_comm_recv(r, q, part, bytes);
-                if (w->map) hap_slice_write(r, t, q, part, w->map + at);
-            }
-            if (own) hap_backend_close(r, t, own, false);
+        if (v->stage == r->stage) {
+            char *whole = r->id == 0 ? place : r->member == 0 ? room_for(r, &all, bytes) : NULL;
+            gather_one(r, v->t, whole, &part);
+            if (r->id != 0 && r->member == 0) hap_comm_send(r, 0, whole, bytes);
+        } else if (r->id == 0) {
+            char *to = place ? place : room_for(r, &all, bytes);
+            hap_comm_recv(r, hap_stage_leader(r, v->stage), to, bytes);
         }
-        at += hap_global_bytes(t);
+        at += bytes;
     }
-    free(part);
+    free(part.p);
+    free(all.p);
 }
 
 static void put_sums(writing *w)

@@ -13,6 +13,7 @@
 #include "core/inputs.h"
 #include "core/ports.h"
 #include "core/report.h"
+#include "core/stage_vars.h"
 #include "core/tensor.h"
 #include "core/trace.h"
 
@@ -160,8 +161,9 @@ int hap_finish(hap_rank *r)
     hap_eval_close(r);
     hap_inputs_close(r);
     hap_comm_posts(r, true);
-    hap_ports_close(r);
     hap_backend_finish(r);
+    hap_share_vars_end(r);
+    hap_ports_close(r);
     hap_tensor_free_all(r);
     free(r->var);
     free(r->alias);

@@ -22,6 +22,7 @@
 #include "core/learning_rate.h"
 #include "core/nan_check.h"
 #include "core/report.h"
+#include "core/stage_vars.h"
 #include "core/trace.h"
 
 static void begin(hap_rank *r)
@@ -30,6 +31,7 @@ static void begin(hap_rank *r)
     r->file = NULL;
     r->line = 0;
     HAP_CK(r, r->seg_bytes[SEG_SYM] >= 0, "the program declares no segments");
+    hap_share_vars(r);
     hap_checkpoint_check(r, why, sizeof why);
     hap_agree(r, HAP_EXIT_INPUT, why);
     hap_inputs_open(r);

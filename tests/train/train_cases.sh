@@ -11,6 +11,7 @@
 #   tests/train/train_cases.sh experts     rows cut before and after the experts, experts cut between
 #   tests/train/train_cases.sh positions   one sequence cut over ranks, in attention by area of the causal mask
 #   tests/train/train_cases.sh rehearsal   nothing stays of passes ahead of the first step
+#   tests/train/train_cases.sh stages      layers on machines of their own, micro-batches by 1F1B
 set -u
 . tests/train/train_steps.sh
 torch=tests/torch
@@ -176,6 +177,92 @@ as_torch()
     compare torch "$torch/$model" "$work/$name.out" "$work/grads.safetensors" "$work/final.safetensors" "$start" "$parts"
     rm -rf "$work/final.safetensors" "$work/grads.safetensors"
     [ -n "${as_torch_keeps:-}" ] || rm -rf "${work:?}/$name"
+}
+
+# staged MODEL CLUSTER STAGES OPTIONS…: 20 steps, first gradients and last parameters of a pipeline
+staged()
+{
+    local model=$1 cluster=$2 stages=$3 start=$work/$1-start.safetensors parts=-
+    shift 3
+    title "$model in stages $stages $* on $(basename "$cluster" .yaml)"
+    case $model in
+    gpt2*)
+        start=$torch/$model/init.safetensors
+        parts='*.attn.c_attn.bias=3'
+        ;;
+    bert-moe* | vit*) parts='*.attn.qkv.bias=3' ;;
+    esac
+    if [ ! -f "$start" ]; then
+        plan start examples/$model/graph.json laptop1 &&
+            run start start --steps 0 --seed 1 --save "$start" $(inputs $model) || return
+    fi
+    plan staged examples/$model/graph.json "$cluster" --stages "$stages" --keep-grads "$@" || return
+    proved staged
+    run staged staged --steps 20 --json --init "$start" $(inputs $model) --save "$work/final.safetensors" || return
+    run staged first --steps 1 --json --init "$start" $(inputs $model) --save-grads "$work/grads.safetensors" || return
+    compare torch "$torch/$model" "$work/staged.out" "$work/grads.safetensors" "$work/final.safetensors" "$start" "$parts"
+    rm -f "$work/final.safetensors" "$work/grads.safetensors"
+}
+
+# halves of a run in stages, the second from the checkpoint of the first: the bytes of the whole
+staged_resume()
+{
+    local train=(--json $(inputs gpt2-tiny))
+    title "10 + 10 steps in stages: the same bytes as 20"
+    run staged all --steps 20 "${train[@]}" --init $torch/gpt2-tiny/init.safetensors --save "$work/all.safetensors"
+    run staged half --steps 10 "${train[@]}" --init $torch/gpt2-tiny/init.safetensors --save "$work/half" --shard-size 100000
+    run staged rest --steps 10 "${train[@]}" --init "$work/half" --save "$work/rest.safetensors"
+    cat "$work/half.out" "$work/rest.out" | sed 's/,"ms.*//' >"$work/both"
+    sed 's/,"ms.*//' "$work/all.out" | cmp - "$work/both" || fail "losses differ"
+    cmp "$work/all.safetensors" "$work/rest.safetensors" || fail "checkpoints differ"
+}
+
+stages()
+{
+    local three=$work/three.yaml graph=tests/graphs/gpt2-dropout.json
+    cat >"$three" <<'EOF'
+name: three
+machines:
+  - name: a
+    devices:
+      - {name: cpu4, kind: cpu, f32: 80 GFLOP/s, memory: 16 GiB, memory_bandwidth: 16 GB/s}
+      - {name: cpu1, kind: cpu, f32: 20 GFLOP/s, memory: 4 GiB, memory_bandwidth: 4 GB/s}
+      - {name: cpu3, kind: cpu, f32: 60 GFLOP/s, memory: 12 GiB, memory_bandwidth: 12 GB/s}
+    link: {bandwidth: 4 GB/s, latency: 5 us}
+  - name: b
+    devices:
+      - {name: cpu2, kind: cpu, f32: 40 GFLOP/s, memory: 8 GiB, memory_bandwidth: 8 GB/s}
+      - {name: cpu1, kind: cpu, f32: 20 GFLOP/s, memory: 4 GiB, memory_bandwidth: 4 GB/s}
+    link: {bandwidth: 4 GB/s, latency: 5 us}
+  - name: c
+    devices:
+      - {name: cpu2, kind: cpu, f32: 40 GFLOP/s, memory: 8 GiB, memory_bandwidth: 8 GB/s}
+    link: {bandwidth: 4 GB/s, latency: 5 us}
+network: {bandwidth: 1 GB/s, latency: 20 us}
+source: datasheet
+EOF
+    staged mlp clusters/laptop2x2.yaml 0@left,1@right --strategy dp-prop
+    staged mlp clusters/laptop2x2.yaml 0@right,1@left --strategy tp --micro-batches 4
+    staged bert-tiny clusters/laptop2x2.yaml 0@left,1-2@right --strategy dp-prop --micro-batches 2
+    staged vit-tiny clusters/laptop2x2.yaml 0@left,1@right --micro-batches 2
+    staged bert-moe-tiny clusters/laptop2x2.yaml 0@right,1@left --strategy zero
+    staged gpt2-tiny "$three" 0@b,1@a,2@c --strategy dp-prop --micro-batches 4
+    staged gpt2-tiny "$three" 0@a,1-2@b+c --strategy tp --micro-batches 2 --recompute 1-1
+    staged gpt2-tiny "$three" 0@c,1@b,2@a --strategy zero --micro-batches 4
+    staged_resume
+    from=(--seed 5)
+    one with $graph gpt2-tiny 10
+    title "dropout in stages: the masks of one rank"
+    plan staged $graph clusters/laptop2x2.yaml --stages 0@left,1@right --strategy dp-even --micro-batches 4 &&
+        run staged staged --steps 10 --json "${from[@]}" $(inputs gpt2-tiny) &&
+        compare losses "$work/staged.out" "$work/with.out"
+    title "another legal order of slots: the same bits"
+    plan staged examples/gpt2-tiny/graph.json clusters/laptop2x2.yaml --stages 0@left,1-2@right --strategy dp-prop --micro-batches 4 &&
+        run staged staged --steps 5 --json "${from[@]}" $(inputs gpt2-tiny) &&
+        sed -i 's/HAP_FORWARD(0), HAP_FORWARD(1), HAP_BACK(0)/HAP_FORWARD(0), HAP_BACK(0), HAP_FORWARD(1)/' "$work/staged/program.c" &&
+        proved staged && run staged other --steps 5 --json "${from[@]}" $(inputs gpt2-tiny)
+    sed 's/,"ms.*//' "$work/staged.out" >"$work/both"
+    sed 's/,"ms.*//' "$work/other.out" | cmp - "$work/both" || fail "losses differ"
 }
 
 variants()
@@ -439,9 +526,9 @@ rehearsal()
 
 case ${1:-} in
 zero-rows) zero_rows ;;
-batch | resume | dropout | variants | experts | positions | pushes | pairs | rehearsal) "$1" ;;
+batch | resume | dropout | variants | experts | positions | pushes | pairs | rehearsal | stages) "$1" ;;
 *)
-    echo "usage: tests/train/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|positions|pushes|pairs|rehearsal"
+    echo "usage: tests/train/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|positions|pushes|pairs|rehearsal|stages"
     exit 2
     ;;
 esac
