@@ -245,7 +245,7 @@ EOF
     staged mlp clusters/laptop2x2.yaml 0@right,1@left --strategy tp --micro-batches 4
     staged bert-tiny clusters/laptop2x2.yaml 0@left,1-2@right --strategy dp-prop --micro-batches 2
     staged vit-tiny clusters/laptop2x2.yaml 0@left,1@right --micro-batches 2
-    staged bert-moe-tiny clusters/laptop2x2.yaml 0@right,1@left --strategy zero
+    staged bert-moe-tiny clusters/laptop2x2.yaml 0-3@right,4-9@left --strategy zero
     staged gpt2-tiny "$three" 0@b,1@a,2@c --strategy dp-prop --micro-batches 4
     staged gpt2-tiny "$three" 0@a,1-2@b+c --strategy tp --micro-batches 2 --recompute 1-1
     staged gpt2-tiny "$three" 0@c,1@b,2@a --strategy zero --micro-batches 4
@@ -260,6 +260,7 @@ EOF
     plan staged examples/gpt2-tiny/graph.json clusters/laptop2x2.yaml --stages 0@left,1-2@right --strategy dp-prop --micro-batches 4 &&
         run staged staged --steps 5 --json "${from[@]}" $(inputs gpt2-tiny) &&
         sed -i 's/HAP_FORWARD(0), HAP_FORWARD(1), HAP_BACK(0)/HAP_FORWARD(0), HAP_BACK(0), HAP_FORWARD(1)/' "$work/staged/program.c" &&
+        grep -q 'FORWARD(0), HAP_BACK(0), HAP_FORWARD(1)' "$work/staged/program.c" &&
         proved staged && run staged other --steps 5 --json "${from[@]}" $(inputs gpt2-tiny)
     sed 's/,"ms.*//' "$work/staged.out" >"$work/both"
     sed 's/,"ms.*//' "$work/other.out" | cmp - "$work/both" || fail "losses differ"

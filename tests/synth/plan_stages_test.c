@@ -1,0 +1,416 @@
+// Plans of stages (synth/search/plan_stages.h) and their certificate.
+//
+//  one_stage   one stage without micro-batches takes what the same plan takes without stages; with
+//              them what its simulator says of it
+//  random      random stacks of layers in 2 to 4 stages on unequal machines: all are proved
+//  orders      every order of slots with one half dropped, done twice or moved is rejected, unless
+//              each micro-batch is done once, forward before backward, no more of them are under
+//              way than the ring has places, and sums go in order: then it is accepted
+//  records     calls of ports dropped, doubled, or with other numbers are rejected; so are rings
+//              whose places overlap, sums that do not begin at zero
+//  graphs      stages whose graphs do not make up the step are rejected
+//  waits       orders that are right for each stage and wait for each other are rejected
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/variant.h"
+#include "synth/certify/check_stages.h"
+#include "synth/search/plan_stages.h"
+#include "tests/support/cases.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/small_models.h"
+
+static const char *const three =
+    "name: three\n"
+    "machines:\n"
+    "  - name: a\n"
+    "    devices:\n"
+    "      - {name: fast, kind: cpu, f32: 80 GFLOP/s, memory: 16 GiB, memory_bandwidth: 16 GB/s}\n"
+    "      - {name: slow, kind: cpu, f32: 20 GFLOP/s, memory: 4 GiB, memory_bandwidth: 4 GB/s}\n"
+    "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
+    "  - name: b\n"
+    "    count: 3\n"
+    "    devices:\n"
+    "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: 8 GiB, memory_bandwidth: 8 GB/s}\n"
+    "      - {name: slow, kind: cpu, f32: 20 GFLOP/s, memory: 4 GiB, memory_bandwidth: 4 GB/s}\n"
+    "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
+    "network: {bandwidth: 1 GB/s, latency: 20 us}\n"
+    "source: datasheet\n";
+
+static cl_cluster *cluster_of(hb_arena *a)
+{
+    hb_diag *d = hb_diag_new(a);
+    hb_source *src = HB_NEW(a, hb_source);
+    *src = (hb_source){HB_STR("three.yaml"), {three, strlen(three)}};
+    cl_cluster *c = cl_read_source(a, src, "clusters/devices.yaml", d);
+    if (!c) hb_diag_print(d, stderr);
+    ck_assert(c);
+    return c;
+}
+
+// Stage s has layers from first[s] on and machine s.
+static syn_staged_result planned(hb_arena *a, ir_graph *g, int n, const int *first, int micro,
+                                 const char *strategy)
+{
+    const cl_cluster *c = cluster_of(a);
+    cost_model *m = hb_alloc(a, sizeof *m * (size_t)n);
+    syn_stage_wish *w = hb_alloc(a, sizeof *w * (size_t)n);
+    int **rank = HB_ARRAY(a, int *, n);
+    syn_options o = syn_default_options();
+    hb_diag *d = hb_diag_new(a);
+    o.micro_batches = micro;
+    (void)syn_strategy_parse((hb_str){strategy, strlen(strategy)}, &o.strategy);
+    for (int s = 0; s < n; s++) {
+        bool *machine = HB_ARRAY(a, bool, c->n_machines);
+        machine[s] = true;
+        rank[s] = HB_ARRAY(a, int, c->n_ranks);
+        w[s] = (syn_stage_wish){first[s], machine};
+        m[s] = (cost_model){.cluster = cl_part(a, c, machine, rank[s])};
+    }
+    syn_staged_result r = syn_plan_stages(a, g, c, n, w, m, rank, &o, d);
+    hb_diag_print(d, stderr);
+    ck_assert_int_eq(hb_diag_count(d), 0);
+    return r;
+}
+
+static syn_staged *must_plan(hb_arena *a, ir_graph *g, int n, const int *first, int micro,
+                             const char *strategy)
+{
+    syn_staged_result r = planned(a, g, n, first, micro, strategy);
+    ck_assert_msg(r.plan, "%.*s", HB_ARG(r.why));
+    return r.plan;
+}
+
+static ir_graph *tiny(hb_arena *a)
+{
+    ir_graph *g = ir_build(a, "examples/gpt2-tiny/graph.json", &(ir_options){0}, hb_diag_new(a));
+    ck_assert(g);
+    return g;
+}
+
+START_TEST(one_stage)
+{
+    hb_arena *a = hb_arena_new();
+    for (int micro = 1; micro <= 4; micro *= 2) {
+        ir_graph *g = tiny(a), *v = ir_variant(a, g, micro, NULL, hb_diag_new(a));
+        syn_staged *p = must_plan(a, g, 1, (const int[]){0}, micro, "auto");
+        int *rank = HB_ARRAY(a, int, 16);
+        bool machine[4] = {true};
+        cost_model m = {.cluster = cl_part(a, cluster_of(a), machine, rank)};
+        syn_options o = syn_default_options();
+        syn_result r = syn_synthesize(a, v, ir_factorize(a, v), &m, &o);
+        ck_assert_int_eq(r.status, SYN_OK);
+        if (micro == 1)
+            ck_assert(memcmp(&p->predicted_sec, &r.predicted_sec, sizeof(double)) == 0);
+        else // halves do not reach into each other
+            ck_assert_double_eq_tol(p->predicted_sec, r.predicted_sec, 0.02 * r.predicted_sec);
+        ck_assert_int_eq(p->cut->ports.n, 0);
+    }
+    hb_arena_free(a);
+}
+END_TEST
+
+START_TEST(random_plans)
+{
+    int n_cases = test_cases(6, 40, 300);
+    for (int k = 0; k < n_cases; k++) {
+        hb_arena *a = hb_arena_new();
+        random_source r = {(uint64_t)k + 1};
+        int n = 2 + random_below(&r, 3), layers = n + random_below(&r, 3);
+        int64_t width[9];
+        int first[4] = {0};
+        for (int i = 0; i <= layers; i++)
+            width[i] = 4 * (1 + random_below(&r, 4));
+        for (int s = 1; s < n; s++)
+            first[s] = first[s - 1] + 1 +
+                       random_below(&r, layers - first[s - 1] - (n - s) - 1 > 0
+                                            ? layers - first[s - 1] - (n - s)
+                                            : 1);
+        static const char *const strategies[] = {"auto", "dp-prop", "tp", "zero"};
+        ir_graph *g = small_mlp(a, 16, layers, width);
+        syn_staged_result x =
+            planned(a, g, n, first, 1 << random_below(&r, 4), strategies[random_below(&r, 4)]);
+        ck_assert_msg(x.plan, "case %d: %.*s", k, HB_ARG(x.why));
+        hb_arena_free(a);
+    }
+}
+END_TEST
+
+// --- the certificate of a spoiled plan ---
+
+static bool proved(const syn_staged *p)
+{
+    hb_arena *a = hb_arena_new();
+    hb_str why = {0};
+    bool ok = syn_prove_stages(a, p, &why);
+    ck_assert(ok || why.n > 0);
+    hb_arena_free(a);
+    return ok;
+}
+
+// Is an order right: each half once, forward first, no place of the ring taken before it is free,
+// sums in order?
+static bool legal(const syn_program *p)
+{
+    int k = p->g->micro_batches, depth = p->g->depth, back = 0;
+    bool done[64][2] = {{false}};
+    if (p->order.n != 2 * k) return false;
+    for (int i = 0; i < p->order.n; i++) {
+        const syn_half *h = &p->order.p[i];
+        if (h->m < 0 || h->m >= k || done[h->m][h->back]) return false;
+        if (h->back && (!done[h->m][false] || h->m != back++)) return false;
+        for (int m = h->m % depth; !h->back && m < k; m += depth)
+            if (m != h->m && done[m][false] && !done[m][true]) return false;
+        done[h->m][h->back] = true;
+    }
+    return true;
+}
+
+// Forward sums (the loss) go in order as well, and so do messages.
+static bool ascending(const syn_program *p)
+{
+    int next = 0;
+    for (int i = 0; i < p->order.n; i++)
+        if (!p->order.p[i].back && p->order.p[i].m != next++) return false;
+    return true;
+}
+
+START_TEST(orders)
+{
+    hb_arena *a = hb_arena_new();
+    syn_staged *p = must_plan(a, tiny(a), 3, (const int[]){0, 1, 2}, 4, "dp-prop");
+    int rejected = 0, accepted = 0;
+    ck_assert(proved(p));
+    for (int s = 0; s < 3; s++) {
+        syn_program *x = p->stage[s].program;
+        int n = x->order.n;
+        syn_half *was = hb_copy(a, x->order.p, sizeof *was * (size_t)n);
+        HB_ROOM(a, &x->order, n + 2);
+        for (int kind = 0; kind < 3; kind++)
+            for (int i = 0; i < n; i++)
+                for (int j = i + 1; j < (kind == 2 ? n : i + 2); j++) {
+                    if (TEST_SANITIZED && (i + j) % 4 != 0) continue;
+                    memcpy(x->order.p, was, sizeof *was * (size_t)n);
+                    x->order.n = n;
+                    if (kind == 0) { // dropped
+                        memmove(x->order.p + i, x->order.p + i + 1, sizeof *was * (size_t)(n - i - 1));
+                        x->order.n--;
+                    } else if (kind == 1) { // twice
+                        memmove(x->order.p + i + 1, x->order.p + i, sizeof *was * (size_t)(n - i));
+                        x->order.n++;
+                    } else { // swapped
+                        syn_half h = x->order.p[i];
+                        x->order.p[i] = x->order.p[j];
+                        x->order.p[j] = h;
+                    }
+                    bool want = legal(x) && ascending(x), is = proved(p);
+                    // What is right for the stage may still make it wait for another.
+                    ck_assert_msg(!is || want, "stage %d, kind %d, %d %d is accepted", s, kind, i, j);
+                    rejected += !is;
+                    accepted += is;
+                }
+        memcpy(x->order.p, was, sizeof *was * (size_t)n);
+        x->order.n = n;
+    }
+    ck_assert_int_ge(rejected, TEST_SANITIZED ? 30 : 100);
+    ck_assert_int_ge(accepted, 1);
+    ck_assert(proved(p));
+    hb_arena_free(a);
+}
+END_TEST
+
+START_TEST(rings)
+{
+    hb_arena *a = hb_arena_new();
+    syn_staged *p = must_plan(a, tiny(a), 2, (const int[]){0, 2}, 4, "dp-prop");
+    syn_program *x = p->stage[0].program;
+    ck_assert_int_eq(x->g->depth, 2);
+    int64_t bytes[CL_MAX_CLASSES];
+    memcpy(bytes, x->ring_bytes, sizeof bytes);
+    ck_assert_int_gt(bytes[0], 0);
+    for (int c = 0; c < x->mesh->n_classes; c++)
+        x->ring_bytes[c] = 0; // both places are one
+    ck_assert(!proved(p));
+    for (int c = 0; c < x->mesh->n_classes; c++)
+        x->ring_bytes[c] = bytes[c] - 256;
+    ck_assert(!proved(p));
+    for (int c = 0; c < x->mesh->n_classes; c++)
+        x->ring_bytes[c] = bytes[c];
+    ck_assert(proved(p));
+    int marked = 0;
+    for (int t = 0; t < x->tensors.n; t++) { // one tensor has a single place
+        if (!x->tensors.p[t].ring || marked > 12) continue;
+        marked++;
+        x->tensors.p[t].ring = false;
+        bool ok = proved(p);
+        x->tensors.p[t].ring = true;
+        ck_assert_msg(!ok, "tensor %d need not be in the ring", t);
+    }
+    ck_assert_int_gt(marked, 4);
+    hb_arena_free(a);
+}
+END_TEST
+
+// --- records ---
+
+static bool all_good(hb_arena *a, const syn_staged *p, const record *const *rec)
+{
+    hb_str why;
+    for (int s = 0; s < p->n; s++)
+        if (!syn_check(a, p->stage[s].program->g, p->stage[s].program->f, rec[s], &why)) return false;
+    return syn_check_stages(a, p->g, p->cut, rec, &why);
+}
+
+static void drop_call(record *r, int at)
+{
+    memmove(r->calls.p + at, r->calls.p + at + 1, sizeof *r->calls.p * (size_t)(r->calls.n - at - 1));
+    r->calls.n--;
+}
+
+START_TEST(records)
+{
+    hb_arena *a = hb_arena_new();
+    syn_staged *p = must_plan(a, tiny(a), 2, (const int[]){0, 2}, 4, "dp-prop");
+    int tried = 0;
+    for (int s = 0; s < 2; s++)
+        for (int call = 0, n = 1 << 30; call < n; call++)
+            for (int kind = 0; kind < 4; kind++) {
+                hb_arena *own = hb_arena_new();
+                record *rec[2] = {record_from_plan(own, p->stage[0].program),
+                                  record_from_plan(own, p->stage[1].program)};
+                n = rec[s]->calls.n;
+                rec_call *k = &rec[s]->calls.p[call];
+                bool send = k->op == IR_OP_send, port = send || k->op == IR_OP_recv;
+                bool zero = k->op == IR_OP_full && kind == 0; // a sum's beginning
+                if (k->kind == REC_OP && (port || zero)) {
+                    ir_attr *attr = hb_copy(own, k->attr, sizeof *attr * IR_MAX_ATTR);
+                    if (tried == 0) ck_assert(all_good(own, p, (const record *const *)rec));
+                    if (kind == 0) {
+                        drop_call(rec[s], call);
+                    } else if (kind == 1) {
+                        HB_PUSH(own, &rec[s]->calls, (rec_call){0});
+                        memmove(rec[s]->calls.p + call + 1, rec[s]->calls.p + call,
+                                sizeof *k * (size_t)(rec[s]->calls.n - call - 1));
+                    } else {
+                        attr[(send ? 0 : 2) + (kind == 3)].i++;
+                        k->attr = attr;
+                    }
+                    ck_assert_msg(!all_good(own, p, (const record *const *)rec),
+                                  "stage %d, call %d, kind %d is accepted", s, call, kind);
+                    tried++;
+                }
+                hb_arena_free(own);
+            }
+    ck_assert_int_ge(tried, 60);
+    hb_arena_free(a);
+}
+END_TEST
+
+// --- graphs ---
+
+START_TEST(graphs)
+{
+    hb_arena *a = hb_arena_new();
+    hb_diag *d = hb_diag_new(a);
+    ir_graph *v = ir_variant(a, tiny(a), 2, NULL, d);
+    ir_stages *cut = ir_stages_cut(a, v, 2, (const int[]){0, 1}, d);
+    ck_assert(cut);
+    syn_staged *p = must_plan(a, tiny(a), 2, (const int[]){0, 1}, 2, "dp-prop");
+    const record *rec[2] = {record_from_plan(a, p->stage[0].program),
+                            record_from_plan(a, p->stage[1].program)};
+    hb_str why;
+    ck_assert_msg(syn_check_stages(a, v, cut, rec, &why), "%.*s", HB_ARG(why));
+    int tried = 0;
+    for (int s = 0; s < 2; s++) {
+        ir_graph *g = cut->graph[s];
+        for (int k = 0; k < g->nodes.n; k++) { // reads another value of the same kind
+            ir_node *n = &g->nodes.p[k], was = *n;
+            if (n->n_in < 1 || (n->op == IR_OP_add && !n->adds) || k % 3) continue;
+            if (n->n_in > 1 && n->in[0] != n->in[1]) {
+                n->in[0] = was.in[1];
+                n->in[1] = was.in[0];
+            } else {
+                n->in[0] = n->in[0] > 0 ? n->in[0] - 1 : 1;
+            }
+            ck_assert_msg(!syn_check_stages(a, v, cut, rec, &why), "node %.*s", HB_ARG(n->name));
+            *n = was;
+            tried++;
+        }
+        for (int u = 0; u < g->updates.n; u++) { // becomes what it was
+            ir_update was = g->updates.p[u];
+            g->updates.p[u].next = was.tensor;
+            ck_assert(!syn_check_stages(a, v, cut, rec, &why));
+            g->updates.p[u] = was;
+            tried++;
+        }
+        g->updates.n--;
+        ck_assert(!syn_check_stages(a, v, cut, rec, &why));
+        g->updates.n++;
+    }
+    for (int i = 0; i < cut->ports.n; i++) // of another micro-batch, or always of the first
+        for (int end = 0; end < 2; end++) {
+            const ir_port *q = &cut->ports.p[i];
+            ir_node *n = end ? &cut->graph[q->to]->nodes.p[q->recv]
+                             : &cut->graph[q->from]->nodes.p[q->send];
+            ir_node was = *n;
+            n->attr[end ? 3 : 1].i++;
+            ck_assert(!syn_check_stages(a, v, cut, rec, &why));
+            *n = was;
+            n->step = !n->step;
+            ck_assert(!syn_check_stages(a, v, cut, rec, &why));
+            *n = was;
+            tried += 2;
+        }
+    ck_assert(syn_check_stages(a, v, cut, rec, &why));
+    ck_assert_int_ge(tried, 60);
+    hb_arena_free(a);
+}
+END_TEST
+
+// Both stages are right for themselves: the first wants a gradient back before it sends what that is
+// made of.
+START_TEST(waits)
+{
+    hb_arena *a = hb_arena_new();
+    static const int64_t width[] = {8, 8, 8};
+    ir_graph *g = small_mlp(a, 8, 2, width);
+    syn_staged *p = must_plan(a, g, 2, (const int[]){0, 1}, 4, "dp-prop");
+    syn_program *last = p->stage[1].program;
+    record *rec[2] = {record_from_plan(a, p->stage[0].program), record_from_plan(a, last)};
+    hb_str why;
+    ck_assert(syn_check_stages(a, p->g, p->cut, (const record *const *)rec, &why));
+    // The last stage wants activation 2 before it sends the gradient of 0, the first gradient 0
+    // before it sends activation 2.
+    for (int m = 0; m < 4; m++) {
+        last->order.p[m] = (syn_half){m, false};
+        last->order.p[4 + m] = (syn_half){m, true};
+    }
+    rec[1] = record_from_plan(a, last);
+    ck_assert(!syn_check_stages(a, p->g, p->cut, (const record *const *)rec, &why));
+    ck_assert_msg(strstr(why.p, "wait for each other"), "%.*s", HB_ARG(why));
+    hb_arena_free(a);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("plan_stages");
+    TCase *t = tcase_create("plan_stages");
+    tcase_set_timeout(t, 240);
+    tcase_add_test(t, one_stage);
+    tcase_add_test(t, random_plans);
+    tcase_add_test(t, orders);
+    tcase_add_test(t, rings);
+    tcase_add_test(t, records);
+    tcase_add_test(t, graphs);
+    tcase_add_test(t, waits);
+    suite_add_tcase(s, t);
+    SRunner *sr = srunner_create(s);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
