@@ -148,8 +148,8 @@ static void say_proved(const checked *c, const record *rec, int calls, int ranks
     else if (!c->quiet)
         printf(
             "proved: %s/program.c%s computes %s/graph.json on %d rank%s (%d calls, %d tensors%s)\n",
-            c->dir, c->edited ? ", edited," : "", c->dir, ranks,
-            ranks == 1 ? "" : "s", calls, rec->tensors.n, run ? "; run modulo 2^61-1" : "");
+            c->dir, c->edited ? ", edited," : "", c->dir, ranks, ranks == 1 ? "" : "s", calls,
+            rec->tensors.n, run ? "; run modulo 2^61-1" : "");
 }
 
 static int calls_of(const record *rec)
@@ -203,8 +203,7 @@ static int check_stages(checked *c, const hb_tree *list)
             return cli_error(CLI_INPUT, "program.c was written for graph %.*s, graph.json is %.*s",
                              HB_ARG(rec[s]->graph_sha), HB_ARG(g->sha));
         const ir_factors *f = ir_factorize(c->a, g);
-        if (!syn_check(c->a, g, f, rec[s], &why) ||
-            !syn_check_modp(c->a, g, f, rec[s], &ran, &why))
+        if (!syn_check(c->a, g, f, rec[s], &why) || !syn_check_modp(c->a, g, f, rec[s], &ran, &why))
             return not_proved(c, hb_fmt(c->a, "stage %d: %.*s", s, HB_ARG(why)));
         run = run && ran;
         calls += calls_of(rec[s]);

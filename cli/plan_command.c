@@ -444,13 +444,13 @@ static int write_out(hb_arena *a, const request *q, emit_plan *e)
 // Of a plan of stages: what else was asked for that they cannot have. NULL: nothing.
 static const char *not_with_stages(const request *q)
 {
-    return q->pinned             ? "--pin"
-           : q->asks             ? "--what-if"
-           : q->dumps[0]         ? "-d"
-           : q->limit            ? "--time-limit"
-           : q->only_check       ? "--check-only"
-           : q->syn.vary_blocks  ? "--recompute auto"
-                                 : NULL;
+    return q->pinned            ? "--pin"
+           : q->asks            ? "--what-if"
+           : q->dumps[0]        ? "-d"
+           : q->limit           ? "--time-limit"
+           : q->only_check      ? "--check-only"
+           : q->syn.vary_blocks ? "--recompute auto"
+                                : NULL;
 }
 
 static int plan_stages(hb_arena *a, const request *q, int argc, char **argv)

@@ -78,8 +78,9 @@ static int run_plan(hb_arena *a, const run_options *o, run_job *j)
     j->cuda = o->backend ? strcmp(o->backend, "cuda") == 0 : j->on_gpus;
     if (o->cuda && !j->cuda) return on_cpus(o);
     if (j->cuda && hb_get(plan, "stages"))
-        return cli_error(CLI_INPUT, "not supported: a plan of stages on GPUs (--backend cpu runs it "
-                                    "on CPU ranks)");
+        return cli_error(CLI_INPUT,
+                         "not supported: a plan of stages on GPUs (--backend cpu runs it "
+                         "on CPU ranks)");
     if (!cli_build(a, o->dir, j->cuda ? "haprt-cuda" : "haprt", &binary, &code)) {
         if (j->cuda && !o->backend)
             fprintf(stderr, "hint: the plan is for GPUs; --backend cpu runs it on CPU ranks\n");

@@ -34,8 +34,8 @@ static bool read_layer(reader *r, int *out)
         return false;
     }
     if (n >= r->n_layers) {
-        wrong(r, from, hb_fmt(r->a, "no layer %lld: the step has %d, from 0 on", (long long)n,
-                              r->n_layers));
+        wrong(r, from,
+              hb_fmt(r->a, "no layer %lld: the step has %d, from 0 on", (long long)n, r->n_layers));
         return false;
     }
     *out = (int)n;
@@ -53,8 +53,8 @@ static bool read_layers(reader *r, int expected, int *last)
         if (!read_layer(r, last)) return false;
     }
     if (first != expected || *last < first) {
-        wrong(r, from, hb_fmt(r->a, "layers of stages follow each other: layer %d is next",
-                              expected));
+        wrong(r, from,
+              hb_fmt(r->a, "layers of stages follow each other: layer %d is next", expected));
         return false;
     }
     return true;
@@ -69,8 +69,9 @@ static bool read_machine(reader *r, bool *machine)
         if (!hb_glob(name, r->c->machine[m].name)) continue;
         any = true;
         if (r->stage_of[m] >= 0) {
-            wrong(r, r->at, hb_fmt(r->a, "not supported: machine '%.*s' has stage %d already",
-                                   HB_ARG(r->c->machine[m].name), r->stage_of[m]));
+            wrong(r, r->at,
+                  hb_fmt(r->a, "not supported: machine '%.*s' has stage %d already",
+                         HB_ARG(r->c->machine[m].name), r->stage_of[m]));
             return false;
         }
         machine[m] = true;

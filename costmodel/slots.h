@@ -1,7 +1,7 @@
 // Stages of a pipeline as sequences of work and messages, played in time.
 //
-// Each stage does its items in order. An item takes its seconds; then, if it has a port, it sends or
-// waits for a message. A send costs the stage nothing more; the message leaves when the port has
+// Each stage does its items in order. An item takes its seconds; then, if it has a port, it sends
+// or waits for a message. A send costs the stage nothing more; the message leaves when the port has
 // done with those before it, and takes the port's seconds. Ports do not slow each other down.
 //
 // Linear in the items. False, if stages wait for each other in a circle: then *stage is one of them
@@ -24,7 +24,7 @@ typedef struct cost_item {
 typedef struct cost_stage {
     int n;
     const cost_item *item;
-    double *end; // by item: when it has ended; filled, if not NULL
+    double *end;              // by item: when it has ended; filled, if not NULL
     double busy, waits, ends; // filled: seconds of work, of waiting for messages; when all is done
 } cost_stage;
 

@@ -77,7 +77,7 @@ bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why);
 // --- plans of stages; of about: command, version, paths, batch, strategy, curves_missing ---
 void emit_stages_program(hb_buf *out, hb_buf *buffers, const syn_staged *p, const emit_plan *about);
 void emit_stages_text(hb_buf *out, const syn_staged *p, const emit_plan *about); // the report
-void emit_stages_json(hb_buf *out, const syn_staged *p); // for --json
+void emit_stages_json(hb_buf *out, const syn_staged *p);                         // for --json
 // plan.json; sha: of the text of program.c and buffers.h.
 void emit_stages_plan_json(hb_buf *out, const syn_staged *p, const emit_plan *about, hb_str sha);
 // As emit_folder: program.c, buffers.h, plan.json and report.txt, graph and cluster.

@@ -209,8 +209,7 @@ static void print_schedule(pt *t)
     hb_printf(&lr, "(hap_lr){.lr = %.*s", HB_ARG(pt_number(t->a, num[0])));
     for (int i = 1; i < IR_SCHEDULE; i++)
         if (num[i] != 0)
-            hb_printf(&lr, ", .%s = %.*s", ir_schedule_names[i],
-                      HB_ARG(pt_number(t->a, num[i])));
+            hb_printf(&lr, ", .%s = %.*s", ir_schedule_names[i], HB_ARG(pt_number(t->a, num[i])));
     lines_text(&t->l, 4, "hap_schedule(r, %s});", lr.p);
 }
 

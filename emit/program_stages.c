@@ -1,5 +1,5 @@
-// program.c of a plan of stages: for each a function with its own mesh, buffers and slots, one after
-// the other; before them what goes from stage to stage, behind them main.
+// program.c of a plan of stages: for each a function with its own mesh, buffers and slots, one
+// after the other; before them what goes from stage to stage, behind them main.
 
 #include "emit/program_text.h"
 #include "synth/price/simulate_plan.h"

@@ -769,8 +769,7 @@ static void begin_halves(pt *t)
 {
     lines_text(&t->l, 8, "for (int k = 0; k < HAP_N(slots%s); k++) { // micro-batches", t->stage);
     lines_text(&t->l, 12, "const int64_t m = slots%s[k].m;", t->stage);
-    if (t->p->g->depth > 1)
-        lines_text(&t->l, 12, "hap_ring(r, (int)(m %% %d));", t->p->g->depth);
+    if (t->p->g->depth > 1) lines_text(&t->l, 12, "hap_ring(r, (int)(m %% %d));", t->p->g->depth);
     lines_text(&t->l, 12, "if (!slots%s[k].back) {", t->stage);
 }
 

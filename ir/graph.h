@@ -259,7 +259,7 @@ typedef struct ir_graph {
     int micro_batches; // as a variant (variant.h): how often the slot is done; 0: no slot, 1: what
                        // it stands for stands there instead (ir_unroll)
     HB_VEC(int) recomputed; // and the blocks that are computed again, from 0 on, ascending
-    int depth; // of a stage (stages.h): micro-batches that are under way at once; else 0
+    int depth;         // of a stage (stages.h): micro-batches that are under way at once; else 0
     const int *few_of; // of a folded step (fold.h), by block of the whole one: that in its place
 } ir_graph;
 

@@ -16,10 +16,10 @@ typedef struct cutter {
     int *home;  // by tensor that no node makes: a stage, EVERY
     ir_names *names;
     ir_stages *out;
-    int **have;    // [stage][tensor of g]: tensor of the stage's graph, -1
-    int **made;    // [stage][node of g]: node of the stage's graph, -1
-    int **port;    // [stage][tensor of g]: port that it comes in through, -1
-    bool **wanted; // [stage][node of g]
+    int **have;           // [stage][tensor of g]: tensor of the stage's graph, -1
+    int **made;           // [stage][node of g]: node of the stage's graph, -1
+    int **port;           // [stage][tensor of g]: port that it comes in through, -1
+    bool **wanted;        // [stage][node of g]
     HB_VEC(int) * origin; // [stage], by node of its graph: the node of g that it is or serves
 } cutter;
 
@@ -238,7 +238,8 @@ static void set_ports(cutter *x)
         if (x->stage[k] >= 0) want_node(x, x->stage[k], k);
     for (int u = 0; u < g->updates.n; u++)
         want(x, x->home[g->updates.p[u].tensor], g->updates.p[u].next);
-    if (g->loss >= 0) want(x, stage_of_tensor(x, g->loss) < 0 ? 0 : stage_of_tensor(x, g->loss), g->loss);
+    if (g->loss >= 0)
+        want(x, stage_of_tensor(x, g->loss) < 0 ? 0 : stage_of_tensor(x, g->loss), g->loss);
 }
 
 // In a slot values go up and gradients down: else a stage would wait for one that waits for it.

@@ -7,7 +7,7 @@
 
 #include "core/rank.h"
 
-bool hap_backend_stages(void);     // whether it can do programs of stages
+bool hap_backend_stages(void);      // whether it can do programs of stages
 void hap_backend_mesh(hap_rank *r); // r->size and r->coord are set: makes groups
 // Zeroed; fails rather than NULL. Called once a segment, by all ranks together.
 char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes);

@@ -135,8 +135,9 @@ void hap_rings(hap_rank *r, int n, const int64_t *at, const int64_t *bytes)
 {
     HAP_CK(r, r->seg_bytes[SEG_LOCAL] >= 0 && r->n_rings == 0 && r->n_tensors == 0,
            "hap_rings stands behind hap_segments, once");
-    HAP_CK(r, n >= 1 && at[r->class_id] >= 0 && bytes[r->class_id] >= 0 &&
-                  at[r->class_id] + n * bytes[r->class_id] <= r->seg_bytes[SEG_LOCAL],
+    HAP_CK(r,
+           n >= 1 && at[r->class_id] >= 0 && bytes[r->class_id] >= 0 &&
+               at[r->class_id] + n * bytes[r->class_id] <= r->seg_bytes[SEG_LOCAL],
            "a ring of %d places of %lld bytes at %lld", n, (long long)bytes[r->class_id],
            (long long)at[r->class_id]);
     r->n_rings = n;

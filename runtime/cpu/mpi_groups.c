@@ -76,8 +76,7 @@ void cpu_mpi_start(hap_rank *r)
         int color = 0;
         for (int a = 0; a < r->n_axes; a++)
             color = color * r->size[a] + (mask & AXIS(a) ? 0 : r->coord[a]);
-        cpu_mpi_check(r, MPI_Comm_split(b->all, color, r->id, &b->group[mask]),
-                      "MPI_Comm_split");
+        cpu_mpi_check(r, MPI_Comm_split(b->all, color, r->id, &b->group[mask]), "MPI_Comm_split");
         MPI_Comm_set_errhandler(b->group[mask], MPI_ERRORS_RETURN); // cpu_mpi_check says where
     }
     b->between = b->spread = MPI_COMM_NULL;

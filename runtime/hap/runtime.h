@@ -173,15 +173,22 @@ typedef struct hap_slot {
     int64_t m;
     bool back;
 } hap_slot;
-#define HAP_FORWARD(m) {(m), false}
-#define HAP_BACK(m)    {(m), true}
-// Called before hap_mesh; returns this rank's stage. Tables live as long as the program. op_send and
-// op_recv name ports by their place in the table; a message that is sent may be overwritten at once.
+#define HAP_FORWARD(m)                                                                             \
+    {                                                                                              \
+        (m), false                                                                                 \
+    }
+#define HAP_BACK(m)                                                                                \
+    {                                                                                              \
+        (m), true                                                                                  \
+    }
+// Called before hap_mesh; returns this rank's stage. Tables live as long as the program. op_send
+// and op_recv name ports by their place in the table; a message that is sent may be overwritten at
+// once.
 int hap_stages(hap_rank *r, int n_stages, const hap_stage *stages, int n_ports,
                const hap_port *ports);
 // Said behind hap_segments: n places of a ring in SEG_LOCAL, the first at byte at[class], each of
-// bytes[class]. A tensor declared in the first place is in all of them; hap_ring says in which it is
-// meant from here on (in the first, where nothing was said).
+// bytes[class]. A tensor declared in the first place is in all of them; hap_ring says in which it
+// is meant from here on (in the first, where nothing was said).
 void hap_rings(hap_rank *r, int n, const int64_t *at, const int64_t *bytes);
 void hap_ring(hap_rank *r, int place);
 

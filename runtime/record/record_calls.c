@@ -63,7 +63,8 @@ static void read_options(hap_rank *r, int argc, char **argv)
                           : !strcmp(argv[i], "--stage") ? &wanted_stage
                                                         : NULL;
         if (!to || i + 1 == argc)
-            hap_fail(r, HAP_EXIT_USAGE, "options of a recording program: --record FILE --class K --stage S");
+            hap_fail(r, HAP_EXIT_USAGE,
+                     "options of a recording program: --record FILE --class K --stage S");
         *to = argv[i + 1];
     }
     if (!log_path)

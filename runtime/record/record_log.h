@@ -11,8 +11,8 @@ void rec_open(hap_rank *r, const char *path);
 void rec_begin(const hap_rank *r, const char *prefix, const char *name);
 void rec_end(void);
 void rec_close(hap_rank *r);
-// From here on a tensor of the ring is that of the place meant (r->ring): tensors from n on are those
-// of the second place, then of the third.
+// From here on a tensor of the ring is that of the place meant (r->ring): tensors from n on are
+// those of the second place, then of the third.
 void rec_rings(const hap_rank *r, int n);
 
 void rec_int(const char *key, int64_t x);

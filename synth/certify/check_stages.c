@@ -7,10 +7,10 @@ typedef struct glue {
     const ir_graph *step;
     const ir_stages *s;
     hb_str *why;
-    hb_map *number;   // key of a node and its operands' values -> value
+    hb_map *number; // key of a node and its operands' values -> value
     int n_values;
-    int *of_step;     // by tensor of the step: value
-    int **of_stage;   // [stage][tensor]: value, -1 not known yet
+    int *of_step;   // by tensor of the step: value
+    int **of_stage; // [stage][tensor]: value, -1 not known yet
 } glue;
 
 static bool fail(const glue *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -167,8 +167,7 @@ static bool glued(glue *g)
         const ir_graph *x = g->s->graph[s];
         g->of_stage[s] = HB_ARRAY(g->a, int, x->tensors.n + 1);
         for (int t = 0; t < x->tensors.n; t++)
-            g->of_stage[s][t] =
-                x->tensors.p[t].producer < 0 ? leaf_value(g, &x->tensors.p[t]) : -1;
+            g->of_stage[s][t] = x->tensors.p[t].producer < 0 ? leaf_value(g, &x->tensors.p[t]) : -1;
     }
     for (bool any = true; any;) {
         any = false;

@@ -190,8 +190,8 @@ static bool update(mp *m, const mp_call *c)
 static bool received(mp *m, const mp_call *c)
 {
     mp_part *y = &c->out[0];
-    uint64_t key = mp_mix((uint64_t)c->op ^ mp_mix((uint64_t)c->attr[2].i << 32 ^
-                                                   (uint64_t)c->attr[3].i));
+    uint64_t key =
+        mp_mix((uint64_t)c->op ^ mp_mix((uint64_t)c->attr[2].i << 32 ^ (uint64_t)c->attr[3].i));
     int64_t *global = mp_global(m, y);
     for (int64_t e = 0; e < y->n; e++)
         y->v[e] = y->real ? mp_hash(m, key, (uint64_t)global[e])

@@ -70,7 +70,7 @@ typedef struct rec_call {
 
 typedef struct record {
     hb_str graph_sha;
-    bool tf32; // hap_math: f32 matmuls in tf32
+    bool tf32;           // hap_math: f32 matmuls in tf32
     int n_stages, stage; // 0: the program has none; else of which one it is, and so is all below
     int n_ranks, n_axes, size[SYN_MAX_AXES], n_classes;
     int *class_of; // by rank

@@ -322,8 +322,7 @@ static void step(hb_arena *a, const syn_program *p, record *r)
     for (int i = 0; i < p->instr.n; i++)
         if (w.view[i]) HB_PUSH(a, &w.views_of[p->instr.p[i].in[0]], i);
     put_range(&w, 0, slot.first);
-    if (p->order.n > 0)
-        put_halves(&w, &slot);
+    if (p->order.n > 0) put_halves(&w, &slot);
     for (; w.slot < slot.times; w.slot++)
         put_range(&w, slot.first, slot.end);
     put_range(&w, slot.end, p->instr.n);

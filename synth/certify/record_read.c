@@ -210,7 +210,8 @@ static bool read_init(reader *x)
 // Of stages a record is of one.
 static bool read_stages(reader *x)
 {
-    return KEYS(x, "stages", "stage", "ranks") && small_int(x, x->line, "stages", &x->r->n_stages) &&
+    return KEYS(x, "stages", "stage", "ranks") &&
+           small_int(x, x->line, "stages", &x->r->n_stages) &&
            small_int(x, x->line, "stage", &x->r->stage) &&
            small_int(x, x->line, "ranks", &x->r->n_ranks) &&
            (x->r->n_ranks > 0 || fail(x, NULL, "a stage of no ranks"));

@@ -195,7 +195,8 @@ static void lay_out_classes(planner *a, arena_size *size, const layout *sym,
             const arena_cell *cell = &a->live->cell[arena_root(a->live, t)];
             int part = a->part[cell->unit];
             const layout *y = part == SYM ? sym : &own[c][part];
-            off[t][c] = y->base[cell->unit] + cell->index % a->mod[cell->unit] * y->stride[cell->unit];
+            off[t][c] =
+                y->base[cell->unit] + cell->index % a->mod[cell->unit] * y->stride[cell->unit];
             if (part == RING) off[t][c] += size->ring_at[c];
         }
     }

@@ -131,12 +131,13 @@ typedef struct syn_program {
     bool has_sym; // some buffer lies in SEG_SYM (transport.c)
     bool no_put;  // was made without one-sided puts, for want of memory
     int64_t sym_bytes, local_bytes[CL_MAX_CLASSES]; // arena
-    // Of a stage. What its forward halves leave for the backward ones lies g->depth times one behind
-    // the other, at the end of SEG_LOCAL: micro-batch m in place m % depth. Its first byte and the
-    // bytes of a place; in which order halves are done, empty: one micro-batch after the other.
+    // Of a stage. What its forward halves leave for the backward ones lies g->depth times one
+    // behind the other, at the end of SEG_LOCAL: micro-batch m in place m % depth. Its first byte
+    // and the bytes of a place; in which order halves are done, empty: one micro-batch after the
+    // other.
     int64_t ring_at[CL_MAX_CLASSES], ring_bytes[CL_MAX_CLASSES];
     HB_VEC(syn_half) order;
-    int64_t peak_bytes[CL_MAX_CLASSES];             // sym + local
+    int64_t peak_bytes[CL_MAX_CLASSES]; // sym + local
     int64_t padded_bytes[CL_MAX_CLASSES],
         work_bytes[CL_MAX_CLASSES]; // GPUs: beside it (workspace.h)
     const char *dump_after; // letters of the passes behind which it is printed (passes.h); NULL

@@ -9,7 +9,7 @@
 
 typedef struct syn_stage {
     const cl_cluster *cluster; // its machines
-    int *cluster_rank;   // by rank of these: that of the whole cluster
+    int *cluster_rank;         // by rank of these: that of the whole cluster
     int first_layer, n_layers;
     syn_program *program; // on some or all of its devices
     int first_rank;       // of its ranks among all of the plan
@@ -26,8 +26,8 @@ typedef struct syn_staged {
     const ir_stages *cut;
     int n, n_ranks;
     syn_stage *stage;
-    double *port_sec;     // by port: seconds of a message
-    double *port_bytes;   // by port: that all receivers of a message get
+    double *port_sec;   // by port: seconds of a message
+    double *port_bytes; // by port: that all receivers of a message get
     double predicted_sec, plan_sec;
 } syn_staged;
 

@@ -58,7 +58,7 @@ typedef struct cutting {
     const syn_program *p;
     syn_slot slot;
     cost_timeline time;
-    double *ends; // by instr: seconds after the begin of its part, all classes done
+    double *ends;   // by instr: seconds after the begin of its part, all classes done
     double part[4]; // seconds: before, forward, backward, behind
 } cutting;
 
@@ -86,7 +86,8 @@ static void cut_times(hb_arena *a, cutting *c)
     for (int i = 0; i < n; i++) {
         bool works = c->p->instr.p[i].kind != SYN_START;
         c->ends[i] = end_of(c, i);
-        if (works && part_of(c, i) < 3) border[part_of(c, i)] = fmax(border[part_of(c, i)], c->ends[i]);
+        if (works && part_of(c, i) < 3)
+            border[part_of(c, i)] = fmax(border[part_of(c, i)], c->ends[i]);
     }
     if (c->slot.times < 2) {
         c->part[0] = border[0] = c->time.total;

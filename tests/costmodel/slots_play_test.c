@@ -1,7 +1,8 @@
 // Stages played in time (costmodel/slots.h).
 //
 //  closed_form  equal stages by 1F1B, messages for nothing: (m + S - 1) (f + b)
-//  fixed_point  random stages and messages against the least solution of the equations that say when
+//  fixed_point  random stages and messages against the least solution of the equations that say
+//  when
 //               an item ends and a message arrives, found by iteration
 //  circles      stages that wait for each other are found, and where
 

@@ -3,8 +3,8 @@
 //  same_numbers   the graphs of 2 to 4 stages, run on the CPU kernels with values carried from send
 //                 to recv, leave the bits that the step leaves: of the models, of stacks of layers
 //                 and of random graphs, in micro-batches and not, with recomputation
-//  waits          each stage does its nodes in order and gets what it waits for (else the run stops)
-//  structure      of gpt2-tiny: which port there is, where it stands; one home a parameter
+//  waits          each stage does its nodes in order and gets what it waits for (else the run
+//  stops) structure      of gpt2-tiny: which port there is, where it stands; one home a parameter
 //  layers         what is counted as a layer
 
 #include <check.h>
@@ -27,9 +27,9 @@ typedef struct message {
 typedef struct run {
     hb_arena *a;
     const ir_stages *s;
-    interp **x;       // by stage
-    message **out;    // by port and number
-    int *at;          // by stage: next node
+    interp **x;    // by stage
+    message **out; // by port and number
+    int *at;       // by stage: next node
 } run;
 
 // The next node of a stage, unless it waits. False: it waits, or all is done.
@@ -48,8 +48,7 @@ static bool advance(run *r, int s)
         ck_assert_int_eq(r->s->ports.p[n->attr[2].i].to, s);
         if (!m->there) return false;
         ck_assert(m->value->bytes == x->t[n->out[0]].bytes);
-        if (m->value->bytes)
-            memcpy(x->t[n->out[0]].data, m->value->data, (size_t)m->value->bytes);
+        if (m->value->bytes) memcpy(x->t[n->out[0]].data, m->value->data, (size_t)m->value->bytes);
     } else {
         const char *why = interp_run_node(x, r->at[s]);
         ck_assert_msg(!why, "%s", why ? why : "");
@@ -164,11 +163,10 @@ static ir_graph *built(hb_arena *a, const char *path, ir_precision p)
     return g;
 }
 
-static const char *const models[] = {"examples/mlp/graph.json", "examples/gpt2-tiny/graph.json",
-                                     "examples/bert-tiny/graph.json",
-                                     "examples/bert-moe-tiny/graph.json",
-                                     "examples/vit-tiny/graph.json",
-                                     "tests/graphs/gpt2-dropout.json"};
+static const char *const models[] = {
+    "examples/mlp/graph.json",       "examples/gpt2-tiny/graph.json",
+    "examples/bert-tiny/graph.json", "examples/bert-moe-tiny/graph.json",
+    "examples/vit-tiny/graph.json",  "tests/graphs/gpt2-dropout.json"};
 
 START_TEST(models_agree)
 {
@@ -197,9 +195,16 @@ START_TEST(stacks_agree)
         for (int k = 1; k <= 4; k *= 2) {
             hb_arena *a = hb_arena_new();
             ir_graph *g = small_mlp(a, 8, 6, width);
-            small_transformer m = {.batch = 4, .tokens = 3, .width = 8, .heads = 2, .hidden = 12,
-                                   .vocabulary = 11, .n_layers = 4, .embedding = true,
-                                   .norm = true, .tied = n % 2 == 0};
+            small_transformer m = {.batch = 4,
+                                   .tokens = 3,
+                                   .width = 8,
+                                   .heads = 2,
+                                   .hidden = 12,
+                                   .vocabulary = 11,
+                                   .n_layers = 4,
+                                   .embedding = true,
+                                   .norm = true,
+                                   .tied = n % 2 == 0};
             ck_assert(try_stages(a, ir_variant(a, g, k, NULL, hb_diag_new(a)), n));
             ir_graph *t = small_attention(a, &m);
             ir_blocks(t);
@@ -214,10 +219,10 @@ START_TEST(random_graphs)
     int done = 0, n_cases = test_cases(60, 240, 2000);
     for (int seed = 0; seed < n_cases; seed++) {
         hb_arena *a = hb_arena_new();
-        ir_graph *g = random_graph(
-            a, (uint64_t)seed, (random_graph_options){.n_ops = 4 + seed % 12, .train = true});
-        ir_graph *v = ir_variant(a, g, seed % 3 == 1 && g->batch % 2 == 0 ? 2 : 1, NULL,
-                                 hb_diag_new(a));
+        ir_graph *g = random_graph(a, (uint64_t)seed,
+                                   (random_graph_options){.n_ops = 4 + seed % 12, .train = true});
+        ir_graph *v =
+            ir_variant(a, g, seed % 3 == 1 && g->batch % 2 == 0 ? 2 : 1, NULL, hb_diag_new(a));
         if (v && try_stages(a, v, 2 + seed % 2)) done++;
         hb_arena_free(a);
     }

@@ -196,7 +196,8 @@ START_TEST(orders)
                     memcpy(x->order.p, was, sizeof *was * (size_t)n);
                     x->order.n = n;
                     if (kind == 0) { // dropped
-                        memmove(x->order.p + i, x->order.p + i + 1, sizeof *was * (size_t)(n - i - 1));
+                        memmove(x->order.p + i, x->order.p + i + 1,
+                                sizeof *was * (size_t)(n - i - 1));
                         x->order.n--;
                     } else if (kind == 1) { // twice
                         memmove(x->order.p + i + 1, x->order.p + i, sizeof *was * (size_t)(n - i));
@@ -208,7 +209,8 @@ START_TEST(orders)
                     }
                     bool want = legal(x) && ascending(x), is = proved(p);
                     // What is right for the stage may still make it wait for another.
-                    ck_assert_msg(!is || want, "stage %d, kind %d, %d %d is accepted", s, kind, i, j);
+                    ck_assert_msg(!is || want, "stage %d, kind %d, %d %d is accepted", s, kind, i,
+                                  j);
                     rejected += !is;
                     accepted += is;
                 }
@@ -260,13 +262,15 @@ static bool all_good(hb_arena *a, const syn_staged *p, const record *const *rec)
 {
     hb_str why;
     for (int s = 0; s < p->n; s++)
-        if (!syn_check(a, p->stage[s].program->g, p->stage[s].program->f, rec[s], &why)) return false;
+        if (!syn_check(a, p->stage[s].program->g, p->stage[s].program->f, rec[s], &why))
+            return false;
     return syn_check_stages(a, p->g, p->cut, rec, &why);
 }
 
 static void drop_call(record *r, int at)
 {
-    memmove(r->calls.p + at, r->calls.p + at + 1, sizeof *r->calls.p * (size_t)(r->calls.n - at - 1));
+    memmove(r->calls.p + at, r->calls.p + at + 1,
+            sizeof *r->calls.p * (size_t)(r->calls.n - at - 1));
     r->calls.n--;
 }
 
@@ -353,8 +357,8 @@ START_TEST(graphs)
     for (int i = 0; i < cut->ports.n; i++) // of another micro-batch, or always of the first
         for (int end = 0; end < 2; end++) {
             const ir_port *q = &cut->ports.p[i];
-            ir_node *n = end ? &cut->graph[q->to]->nodes.p[q->recv]
-                             : &cut->graph[q->from]->nodes.p[q->send];
+            ir_node *n =
+                end ? &cut->graph[q->to]->nodes.p[q->recv] : &cut->graph[q->from]->nodes.p[q->send];
             ir_node was = *n;
             n->attr[end ? 3 : 1].i++;
             ck_assert(!syn_check_stages(a, v, cut, rec, &why));
@@ -370,8 +374,8 @@ START_TEST(graphs)
 }
 END_TEST
 
-// Both stages are right for themselves: the first wants a gradient back before it sends what that is
-// made of.
+// Both stages are right for themselves: the first wants a gradient back before it sends what that
+// is made of.
 START_TEST(waits)
 {
     hb_arena *a = hb_arena_new();
