@@ -2,7 +2,6 @@
 
 #include <limits.h>
 #include <mpi.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/backend.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
 
@@ -162,18 +160,20 @@ void hap_comm_posts(hap_rank *r, bool all)
     }
 }
 
-void hap_comm_take(hap_rank *r, int from, int tag, void *p, int64_t bytes)
+hap_post *hap_comm_take(hap_rank *r, int from, int tag, void *p, int64_t bytes)
 {
-    MPI_Request request;
-    int done = 0;
     HAP_CK(r, bytes <= INT_MAX, "not supported: a message of %lld bytes", (long long)bytes);
-    MPI_Irecv(p, (int)bytes, MPI_BYTE, from, tag, ports(), &request);
-    for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done;
-         MPI_Test(&request, &done, MPI_STATUS_IGNORE)) {
-        hap_comm_posts(r, false);
-        hap_backend_poll(r); // collectives of this stage go on meanwhile
-        sched_yield();
-    }
+    hap_post *x = hap_alloc(r, sizeof *x);
+    MPI_Irecv(p, (int)bytes, MPI_BYTE, from, tag, ports(), &x->request);
+    return x;
+}
+
+bool hap_comm_taken(hap_post *x)
+{
+    int done = 0;
+    MPI_Test(&x->request, &done, MPI_STATUS_IGNORE);
+    if (done) free(x);
+    return done;
 }
 
 void hap_comm_barrier(hap_rank *r)

@@ -24,7 +24,9 @@ typedef struct hap_post hap_post;
 void hap_comm_ports(hap_rank *r); // all ranks together, before the first
 // Sends p, which is malloc'd and the message's from now on.
 void hap_comm_post(hap_rank *r, int to, int tag, void *p, int64_t bytes);
-void hap_comm_take(hap_rank *r, int from, int tag, void *p, int64_t bytes); // waits for one
+hap_post *hap_comm_take(hap_rank *r, int from, int tag, void *p,
+                        int64_t bytes);     // begins to get one
+bool hap_comm_taken(hap_post *x);           // it has come; then x is gone
 void hap_comm_posts(hap_rank *r, bool all); // frees what has gone out; all: waits for it
 
 double hap_seconds(void); // monotonic

@@ -1,11 +1,12 @@
 // hap_declare: a plan's table of buffers becomes tensors; shapes are read from their text.
 
+#include "core/declare_table.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/fail.h"
-#include "core/ports.h"
 #include "core/tensor.h"
 
 enum { LOCAL_ALIGN = HAP_UNIT, SYM_ALIGN = 4096 };

@@ -1,5 +1,6 @@
 // op_send and op_recv on ranks that run: messages by way of host memory.
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,14 @@ static void send_value(hap_rank *r, const hap_port_end *e, int tag, hap_tensor *
     hap_comm_posts(r, false);
 }
 
+// Collectives of this stage and messages to others go on meanwhile.
+static void wait_a_little(hap_rank *r)
+{
+    hap_comm_posts(r, false);
+    hap_backend_poll(r);
+    sched_yield();
+}
+
 static void get_value(hap_rank *r, const hap_port_end *e, int tag, hap_tensor *y)
 {
     int64_t item = hap_dtype_bytes(y->type);
@@ -48,7 +57,9 @@ static void get_value(hap_rank *r, const hap_port_end *e, int tag, hap_tensor *y
         const hap_piece *p = &e->piece[i];
         char *message = hap_alloc(r, (size_t)(p->elements * item));
         const char *from = message;
-        hap_comm_take(r, p->peer, tag, message, p->elements * item);
+        hap_post *post = hap_comm_take(r, p->peer, tag, message, p->elements * item);
+        while (!hap_comm_taken(post))
+            wait_a_little(r);
         for (int k = 0; k < p->n; k++) {
             memcpy(to + p->run[k].local * item, from, (size_t)(p->run[k].n * item));
             from += p->run[k].n * item;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/declare_table.h"
 #include "core/fail.h"
 
 bool hap_is_port(hap_op_id op)

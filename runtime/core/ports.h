@@ -46,9 +46,6 @@ void hap_port_pieces(hap_rank *r, hap_port_end *e, bool send);
 void hap_ring_add(hap_rank *r, hap_tensor *t); // if it is declared in the ring
 void hap_ports_close(hap_rank *r);
 
-// --- declare_table.c: type, rank and dims of a text like "f32[8@rows 128]", of r's mesh
-void hap_shape_read(hap_rank *r, const char *text, int n_cuts, const hap_cuts *cuts, hap_tensor *t);
-
 // --- port_messages.c: for backends that run programs
 void hap_port_op(hap_rank *r, const hap_op_call *c);
 

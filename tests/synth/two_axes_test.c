@@ -71,7 +71,7 @@ static void build(work *w, const syn_program *p, const char *name, const char *r
                    .graph_path = HB_STR("g"),
                    .cluster_path = HB_STR("c")};
     hb_str why;
-    ck_assert_msg(emit_supported(w->a, p, &why), "%.*s", HB_ARG(why));
+    ck_assert_msg(emit_supported(w->a, p->g, &why), "%.*s", HB_ARG(why));
     hb_buf text = {.arena = w->a}, rest = {.arena = w->a}, buffers = {.arena = w->a};
     emit_program_c(&text, &buffers, &e, NULL);
     ck_assert(hb_write_file(hb_fmt(w->a, "%s/buffers.h", w->dir).p, hb_done(&buffers)));
