@@ -115,7 +115,10 @@ static bool read_stages(reader *r)
         }
     }
     if (next == r->n_layers) return true;
-    wrong(r, r->at, hb_fmt(r->a, "layers %d to %d have no stage", next, r->n_layers - 1));
+    hb_str left = next + 1 == r->n_layers
+                      ? hb_fmt(r->a, "layer %d has no stage", next)
+                      : hb_fmt(r->a, "layers %d to %d have no stage", next, r->n_layers - 1);
+    wrong(r, r->at, left);
     return false;
 }
 

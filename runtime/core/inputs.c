@@ -34,6 +34,10 @@ struct hap_inputs {
 
 static void unknown_input(const hap_rank *r, const char *option, const char *name, char *why, int n)
 {
+    if (r->n_stages > 1) {
+        snprintf(why, (size_t)n, "%s %s: no stage of the program has such an input", option, name);
+        return;
+    }
     int at = snprintf(why, (size_t)n, "%s %s: the program has no such input; it has", option, name);
     for (int k = 0; k < r->n_vars && at < n; k++)
         if (r->var[k].kind == HAP_VAR_INPUT)

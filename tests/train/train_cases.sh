@@ -250,6 +250,15 @@ EOF
     staged gpt2-tiny "$three" 0@a,1-2@b+c --strategy tp --micro-batches 2 --recompute 1-1
     staged gpt2-tiny "$three" 0@c,1@b,2@a --strategy zero --micro-batches 4
     staged_resume
+    title "what plans of stages do not have is refused"
+    local command
+    for command in "explain $work/staged" "diff $work/staged $work/staged" "compare $work/staged x" \
+        "run $work/staged --backend cuda" "run $work/staged --eval input_ids=x $(inputs gpt2-tiny)"; do
+        # shellcheck disable=SC2086
+        "$hapc" $command >"$work/bad.out" 2>&1 && fail "hapc $command"
+        grep -q 'not supported: ' "$work/bad.out" || fail "hapc $command" "$work/bad.out"
+    done
+    "$hapc" report "$work/staged" | grep -q '3 stages on ' || fail "hapc report"
     from=(--seed 5)
     one with $graph gpt2-tiny 10
     title "dropout in stages: the masks of one rank"
