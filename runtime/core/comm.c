@@ -38,6 +38,8 @@ void hap_comm_start(hap_rank *r, int *argc, char ***argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &host_comm);
     MPI_Comm_rank(host_comm, &r->id);
     MPI_Comm_size(host_comm, &r->n_ranks);
+    r->member = r->id;
+    r->n_members = r->n_ranks;
     gethostname(r->host, sizeof r->host - 1);
 }
 

@@ -55,8 +55,6 @@ hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
         snprintf(why, sizeof why, "the program is for %d rank%s, started on %d", n_ranks,
                  n_ranks == 1 ? "" : "s", r->n_ranks);
     hap_agree(r, HAP_EXIT_INPUT, why);
-    r->member = r->id;
-    r->n_members = r->n_ranks;
     r->now.seed = r->opt.seed;
     r->saved_step = -1;
     r->norm = -1;
