@@ -192,7 +192,7 @@ START_TEST(orders)
         for (int kind = 0; kind < 3; kind++)
             for (int i = 0; i < n; i++)
                 for (int j = i + 1; j < (kind == 2 ? n : i + 2); j++) {
-                    if (TEST_SANITIZED && (i + j) % 4 != 0) continue;
+                    if (TEST_SANITIZED && (i + j) % 2 != 0) continue;
                     memcpy(x->order.p, was, sizeof *was * (size_t)n);
                     x->order.n = n;
                     if (kind == 0) { // dropped
