@@ -5,7 +5,8 @@
 
 #include "core/rank.h"
 
-void hap_comm_start(hap_rank *r, int *argc, char ***argv); // sets id, n_ranks, member, n_members, host
+void hap_comm_start(hap_rank *r, int *argc,
+                    char ***argv); // sets id, n_ranks, member, n_members, host
 void hap_comm_send(hap_rank *r, int to, const void *p, int64_t bytes);
 void hap_comm_recv(hap_rank *r, int from, void *p, int64_t bytes);
 void hap_comm_broadcast(hap_rank *r, void *p, int64_t bytes); // from rank 0
