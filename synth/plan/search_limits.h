@@ -43,6 +43,7 @@
 #define SYN_LARGE      1500  // nodes: with more, few layers are searched first, then all [tried]
 #define SYN_FEW_LAYERS 3     // layers that stay at each end of a run of equal ones [tried]
 #define SYN_FEW_TIME   0.5   // of --time-limit, for the problem of few layers [set]
+#define SYN_SEARCH_TIME 0.85 // of --time-limit, for all that is searched [tried]
 #define SYN_LEAST_TIME 1e-3  // seconds: a search that begins after the limit has no more [set]
 #define SYN_ENDINGS    3     // searches among few layers whose ends are planned whole [set]
 #define SYN_PROMISE    1.05  // times what few layers promised: more, and they are searched again [set]

@@ -322,6 +322,7 @@ struct solved {
     uint64_t key;
     syn_choice choice;
     double lower;
+    double sec; // of its plan; 0: not simulated yet
 };
 
 // All that decides the space of a search on the present mesh.
@@ -346,17 +347,24 @@ static uint64_t key_of(const pool *p, const search_options *o)
            3 * syn_partitions_key(p->b->partitions) + 5 * slack;
 }
 
+static struct solved *solved_of(const board *b, uint64_t key)
+{
+    for (int i = 0; i < b->solved.n; i++)
+        if (b->solved.p[i]->key == key) return b->solved.p[i];
+    return NULL;
+}
+
 // Chooses shardings and states. false: there are none.
 static bool solve(pool *p, const search_options *o, const syn_space *space, uint64_t key,
                   syn_choice *choice, double *lower)
 {
     board *b = p->b;
-    for (int i = 0; i < b->solved.n; i++)
-        if (b->solved.p[i]->key == key) {
-            *choice = b->solved.p[i]->choice;
-            *lower = b->solved.p[i]->lower;
-            return true;
-        }
+    const struct solved *same = solved_of(b, key);
+    if (same) {
+        *choice = same->choice;
+        *lower = same->lower;
+        return true;
+    }
     const ms_tile **repeats = o->gap > 0 ? &b->repeats[o->strategy] : NULL;
     if (syn_space_near(p->arena, space, o->gap, &b->warm[o->strategy], repeats, choice, lower) !=
         MS_OPTIMAL) {
@@ -365,7 +373,7 @@ static bool solve(pool *p, const search_options *o, const syn_space *space, uint
         return false;
     }
     struct solved *s = HB_NEW(p->arena, struct solved);
-    *s = (struct solved){key, *choice, *lower};
+    *s = (struct solved){key, *choice, *lower, 0};
     HB_PUSH(p->arena, &b->solved, s);
     p->n_solved++;
     return true;
@@ -386,6 +394,13 @@ static void take_again(pool *p, const candidate *like, syn_space *space, candida
     out->space = space;
 }
 
+static void set_costs(pool *p, bool no_put, double passing, const syn_slack *slack)
+{
+    p->b->costs->no_put = no_put;
+    p->b->costs->passing = passing;
+    p->b->costs->slack = slack;
+}
+
 // As pool_search. like, if not NULL: a plan at the same cuts, weights and options but for the
 // price.
 static bool search(pool *p, const search_options *o, const candidate *like, candidate *out)
@@ -397,17 +412,20 @@ static bool search(pool *p, const search_options *o, const candidate *like, cand
     for (int c = 0; price && c < mesh->n_classes; c++)
         price[c] = o->price / (double)p->m->cluster->cls[mesh->cluster_class[c]].capacity;
     // Where memory is short, one-sided puts are what a plan may have, and nothing that it rests on.
-    p->b->costs->no_put = p->no_put || (o->price > 0 && !p->thrifty);
-    p->b->costs->passing = p->spare ? 1.0 / p->g->nodes.n : 0;
-    p->b->costs->slack = o->slack;
+    set_costs(p, p->no_put || (o->price > 0 && !p->thrifty), p->spare ? 1.0 / p->g->nodes.n : 0,
+              o->slack);
     uint64_t key = key_of(p, o);
+    struct solved *known = solved_of(p->b, key);
+    if (known && o->beat > 0 && known->sec >= o->beat && !p->careful && !p->spare) {
+        set_costs(p, false, 0, NULL);
+        *out = (candidate){.sec = HUGE_VAL};
+        return true;
+    }
     syn_space *space = syn_space_build(
         arena, p->b->costs, syn_partitions_copy(arena, p->b->partitions), o->strategy, o->opt,
         hb_copy(arena, o->weight, sizeof *o->weight * (size_t)mesh->n_classes), o->comm, price,
         &p->why);
-    p->b->costs->no_put = false;
-    p->b->costs->passing = 0;
-    p->b->costs->slack = NULL;
+    set_costs(p, false, 0, NULL);
     syn_choice choice;
     double lower = 0;
     if (space) space->problem.stop = p->stop;
@@ -425,6 +443,8 @@ static bool search(pool *p, const search_options *o, const candidate *like, cand
         take_again(p, like, space, out);
     else
         *out = pool_simulate(p, arena, space, &choice);
+    known = solved_of(p->b, key);
+    if (known) known->sec = out->sec;
     out->choice = choice;
     out->lower = lower;
     out->priced = price != NULL && !p->thrifty;
@@ -478,7 +498,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
         if (out->share < SYN_NEARLY_FITS) hope = fmin(hope, out->sec);
         o.price = high = rise;
         if (!search(p, &o, out, &next)) return true;
-        bool stuck = rise >= enough && next.share > SYN_PRICE_STUCK * out->share;
+        bool stuck = (rise >= enough || !is_auto) && next.share > SYN_PRICE_STUCK * out->share;
         *out = next;
         pool_forget(p, keep, out);
         if (stuck && !out->fits) break;

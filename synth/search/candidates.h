@@ -43,11 +43,13 @@ typedef struct board {
     syn_mesh *mesh;
     syn_partitions *partitions;
     syn_costs *costs;
-    HB_VEC(uint64_t) tried;         // candidate partitions that were searched
-    HB_VEC(struct solved *) solved; // searches and what they chose
-    double price;                   // on memory, that the last plan wanted
-    double best;                    // seconds of the fastest plan that fits; 0: none
-    double quickest;                // of the fastest, whether it fits or not; 0: none
+    HB_VEC(uint64_t) tried;              // candidate partitions that were searched
+    HB_VEC(struct solved *) solved;      // searches and what they chose
+    double price;                        // on memory, that the last plan wanted
+    double best;                         // seconds of the fastest plan that fits; 0: none
+    double quickest;                     // of the fastest, whether it fits or not; 0: none
+    double baseline[SYN_MAX_STRATEGIES]; // seconds; < 0: none that fits, or not asked for yet
+    bool asked[SYN_MAX_STRATEGIES];
     ms_warm *warm[SYN_MAX_STRATEGIES];
     const ms_tile *repeats[SYN_MAX_STRATEGIES];
 } board;
@@ -102,6 +104,7 @@ typedef struct search_options {
     double price;           // on memory: steps' time for a full one
     double gap;             // near enough to the additive optimum
     const syn_slack *slack; // transfers that may hide; NULL: none
+    double beat; // seconds, 0: none. A search known to take as long is left: no program, HUGE_VAL
 } search_options;
 // One search at the cuts of p->b. False if there is no plan at all; p->why then.
 bool pool_search(pool *p, const search_options *s, candidate *out);

@@ -191,6 +191,7 @@ static bool hide_transfers(pool *p, candidate *cur, int look)
         candidate next;
         o.price = p->b->price;
         o.slack = slack_of(p, &from, price[look % 2][i]);
+        o.beat = cur->sec * (1 - SYN_SAME_PLACE);
         if (!pool_search(p, &o, &next)) break;
         if (next.fits && next.sec < cur->sec * (1 - SYN_SAME_PLACE)) *cur = next;
         pool_forget(p, cur, NULL);
@@ -317,12 +318,14 @@ void pool_baseline(pool *p, syn_strategy s)
         if (!all && (!lead || (p->b->mesh != lead && !near))) continue;
         if (p->b->mesh->n_axes == 2 && row->one_axis) continue;
         search_options o = baseline_options(p, s);
+        p->b->asked[s] = true;
         for (int k = 0; k < row->n_start; k++) {
             if (p->n_solved > 0 && pool_out_of_time(p)) break;
             set_starting_ratio(p, row->start[k]);
             bool found = baseline_within_memory(p, &o, &c);
             if (found && all) note_sec(&c, &p->baseline[s]);
             if (found) note_near(p, s, &c);
+            if (found) note_sec(&c, &p->b->baseline[s]);
             if (all) p->others.why[s] = found ? lack(p->arena, &c) : p->why;
             pool_forget(p, NULL, NULL);
         }
@@ -362,6 +365,8 @@ static void add_board(pool *p, syn_mesh *mesh)
     board *b = HB_NEW(p->arena, board);
     *b = (board){.mesh = mesh, .partitions = syn_partitions_new(p->arena, p->g, p->f)};
     syn_partitions_align(b->partitions, p->m, mesh);
+    for (int s = 0; s < syn_n_strategies; s++)
+        b->baseline[s] = -1;
     b->costs = syn_costs_new(p->arena, p->m, mesh, p->g, p->f);
     HB_PUSH(p->arena, &p->boards, b);
 }
@@ -405,11 +410,10 @@ static void set_lead_cuts(pool *p, const syn_lead *lead)
     }
 }
 
-static bool same_devices(const syn_mesh *a, const syn_mesh *b)
+static bool same_ranks(const syn_mesh *a, const syn_mesh *b)
 {
-    if (a->n_axes != b->n_axes || a->n_ranks != b->n_ranks) return false;
-    return memcmp(a->cluster_rank, b->cluster_rank, sizeof *a->cluster_rank * (size_t)a->n_ranks) ==
-           0;
+    return a->n_ranks == b->n_ranks && memcmp(a->cluster_rank, b->cluster_rank,
+                                              sizeof *a->cluster_rank * (size_t)a->n_ranks) == 0;
 }
 
 static board *lead_board(pool *p, const syn_lead *lead)
@@ -417,7 +421,9 @@ static board *lead_board(pool *p, const syn_lead *lead)
     bool *keep = HB_ARRAY(p->arena, bool, p->m->cluster->n_ranks + 1);
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 0; i < p->boards.n; i++)
-            if (same_devices(p->boards.p[i]->mesh, lead->mesh)) return p->boards.p[i];
+            if (p->boards.p[i]->mesh->n_axes == lead->mesh->n_axes &&
+                same_ranks(p->boards.p[i]->mesh, lead->mesh))
+                return p->boards.p[i];
         for (int r = 0; r < lead->mesh->n_ranks; r++)
             keep[lead->mesh->cluster_rank[r]] = true;
         if (pass == 0) add_boards(p, keep);
@@ -481,6 +487,24 @@ static void single_devices(pool *p)
     }
 }
 
+// What a baseline takes on the devices of a board, unless that is known.
+static void baseline_on(pool *p, board *b, syn_strategy s)
+{
+    const syn_strategy_row *row = syn_strategy_of(s);
+    p->b = b;
+    search_options o = baseline_options(p, s);
+    for (int k = 0; k < row->n_start && !b->asked[s]; k++) {
+        candidate found;
+        set_starting_ratio(p, row->start[k]);
+        if (baseline_within_memory(p, &o, &found)) {
+            note_sec(&found, &b->baseline[s]);
+            note_near(p, s, &found);
+        }
+        pool_forget(p, NULL, NULL);
+    }
+    b->asked[s] = true;
+}
+
 void pool_others(pool *p)
 {
     const candidate *leader = pool_leader(p);
@@ -491,31 +515,20 @@ void pool_others(pool *p)
         p->others.baseline_sec[s] = -1;
     if (!leader->program || p->opt->all_devices || c->n_ranks == 1) return;
     const syn_mesh *kept = leader->program->mesh;
-    int first = p->boards.n;
-    if (kept->n_ranks < c->n_ranks && kept->n_ranks > 1 && !large(p)) {
-        bool *keep = HB_ARRAY(p->arena, bool, c->n_ranks + 1);
-        for (int r = 0; r < kept->n_ranks; r++)
-            keep[kept->cluster_rank[r]] = true;
+    bool fewer = kept->n_ranks < c->n_ranks && kept->n_ranks > 1 && !large(p);
+    if (fewer) {
         p->others.kept = kept->cluster_rank;
         p->others.n_kept = kept->n_ranks;
-        add_boards(p, keep);
     }
-    int last = p->boards.n;
-    for (int i = first; i < last; i++)
+    for (int i = 0; fewer && i < p->boards.n; i++)
         for (int s = SYN_AUTO + 1; s < syn_n_strategies && !pool_out_of_time(p); s++) {
-            const syn_strategy_row *row = syn_strategy_of(s);
-            p->b = p->boards.p[i];
-            if (p->b->mesh->n_axes == 2 && row->one_axis) continue;
-            search_options o = baseline_options(p, s);
-            for (int k = 0; k < row->n_start; k++) {
-                candidate found;
-                set_starting_ratio(p, row->start[k]);
-                if (baseline_within_memory(p, &o, &found)) {
-                    note_sec(&found, &p->others.baseline_sec[s]);
-                    note_near(p, (syn_strategy)s, &found);
-                }
-                pool_forget(p, NULL, NULL);
-            }
+            board *b = p->boards.p[i];
+            double *least = &p->others.baseline_sec[s];
+            if (!same_ranks(b->mesh, kept)) continue;
+            if (b->mesh->n_axes == 2 && syn_strategy_of(s)->one_axis) continue;
+            baseline_on(p, b, (syn_strategy)s);
+            if (b->baseline[s] >= 0 && (*least < 0 || b->baseline[s] < *least))
+                *least = b->baseline[s];
         }
     single_devices(p);
 }

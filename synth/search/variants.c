@@ -14,6 +14,7 @@
 #include "synth/passes/workspace.h"
 #include "synth/plan/liveness.h"
 #include "synth/search/blocks.h"
+#include "synth/search/candidates.h"
 #include "synth/search/known_sets.h"
 #include "synth/search/synth.h"
 #include "synth/space/space.h"
@@ -54,8 +55,8 @@ typedef struct planner {
     double least_share, lean_bytes; // of the plan that took least, and what its forward pass saved
     int64_t lean_chunks;
     const bool *lean_again;
-    bool loose; // other variants may fit: none is worth every effort yet
-    double spent;
+    bool loose;          // other variants may fit: none is worth every effort yet
+    double begin, spent; // when it began; seconds of the searches alone, for the report
     HB_VEC(wish) wishes;
     uint64_t *kind;    // of each block of the step: ops and sizes
     const ir_graph *g; // that is planned
@@ -136,10 +137,17 @@ static void listen(void *ctx, const syn_program *prog, double sec)
     hb_arena_free(scratch);
 }
 
+// Seconds of the limit that are left: all that happens counts, graphs of variants and baselines
+// too.
+static double left(const planner *p)
+{
+    return fmax(p->o->time_limit_sec - (pool_now() - p->begin), SYN_LEAST_TIME);
+}
+
 static bool over(const planner *p)
 {
     return (p->o->interrupted && *p->o->interrupted) ||
-           (p->o->time_limit_sec > 0 && p->spent >= p->o->time_limit_sec);
+           (p->o->time_limit_sec > 0 && left(p) <= SYN_LEAST_TIME);
 }
 
 static bool fitting(const planner *p)
@@ -181,7 +189,7 @@ static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *
     p->known.best = fitting(p) ? p->plain_sec : 0;
     p->known.leads = fitting(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
     o.known = &p->known;
-    if (o.time_limit_sec > 0) o.time_limit_sec = fmax(o.time_limit_sec - p->spent, SYN_LEAST_TIME);
+    if (o.time_limit_sec > 0) o.time_limit_sec = left(p);
     ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));
     if (!g) return false;
     p->g = g;
@@ -437,8 +445,8 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     quick.baselines = false;
     quick.wary = wary;
     if (quick.time_limit_sec > 0) // the rest is for all layers
-        quick.time_limit_sec = SYN_FEW_TIME * fmax(quick.time_limit_sec - p->spent, SYN_LEAST_TIME);
-    planner few = {.a = p->a, .step = few_step, .m = p->m, .o = &quick};
+        quick.time_limit_sec = SYN_FEW_TIME * left(p);
+    planner few = {.a = p->a, .step = few_step, .m = p->m, .o = &quick, .begin = pool_now()};
     if (over(p)) return false;
     plan_variants(&few);
     p->spent += few.spent;
@@ -456,14 +464,16 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     return !p->kept && !wary && short_of_workspace(&few);
 }
 
-syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o)
+syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *options)
 {
-    planner p = {.a = a, .step = step, .m = m, .o = o};
+    syn_options *o = hb_copy(a, options, sizeof *options);
+    o->time_limit_sec *= SYN_SEARCH_TIME; // the rest is for placing and proving
+    planner p = {.a = a, .step = step, .m = m, .o = o, .begin = pool_now()};
     bool may_fold = o->strategy == SYN_AUTO && !o->pins && !o->again && step->nodes.n > SYN_LARGE;
     ir_graph *few = may_fold ? ir_fold(a, step, SYN_FEW_LAYERS) : NULL;
     if (few && plan_from_few(&p, few, false)) plan_from_few(&p, few, true);
     if (!few || !(p.kept || (fitting(&p) && over(&p)))) {
-        planner whole = {.a = a, .step = step, .m = m, .o = o, .spent = p.spent};
+        planner whole = {.a = a, .step = step, .m = m, .o = o, .begin = p.begin, .spent = p.spent};
         plan_variants(&whole);
         whole.kept = p.kept;
         if (!fitting(&p) || (fitting(&whole) && whole.best.predicted_sec < p.best.predicted_sec))
