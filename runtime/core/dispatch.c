@@ -192,6 +192,16 @@ void(hap_overlap)(hap_rank *r, int n_chunks, const int64_t (*chunks)[3])
     r->doing = NULL;
 }
 
+void(hap_tiles)(hap_rank *r, int rows, int cols, unsigned how, int n_chunks,
+                const int64_t (*chunks)[3])
+{
+    if (r->evaluating && !r->pair.open) return;
+    begin(r, "hap_tiles");
+    hap_pair_tile(r, &(hap_pair_tiles){
+                         .rows = rows, .cols = cols, .how = how, .n_chunks = n_chunks, .chunk = chunks});
+    r->doing = NULL;
+}
+
 void(hap_overlapped)(hap_rank *r)
 {
     if (r->evaluating && !hap_eval_group(r, false)) return;

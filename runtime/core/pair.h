@@ -19,6 +19,15 @@
 
 enum { HAP_PAIR_OPS = 8, HAP_PAIR_CHUNKS = 256 };
 
+// What hap_tiles says of it.
+typedef struct hap_pair_tiles {
+    bool said;
+    int rows, cols;
+    unsigned how;
+    int n_chunks;
+    const int64_t (*chunk)[3];
+} hap_pair_tiles;
+
 typedef struct hap_pair {
     bool open, consumer, waited;
     int n_chunks;
@@ -31,7 +40,8 @@ typedef struct hap_pair {
     hap_form form;
     hap_tensor *dst, *src, *scratch;
     int64_t most_rows; // core/pair_rows.h
-    bool by_rows;      // of an all-reduce, as hap_pair_by_rows makes it
+    bool by_rows;      // of an all-reduce, as hap_pair_listed makes it
+    hap_pair_tiles tiles;
     int coll_line;
     hap_event *event; // consumer: what its start returned
     int n_ops;

@@ -17,10 +17,8 @@ static bool same(const hap_tensor *a, const hap_tensor *b)
            a->rank > 0 && b->rank > 0 && a->local[a->rank - 1] == b->local[b->rank - 1];
 }
 
-void hap_pair_begin(hap_rank *r, int n_chunks, const int64_t (*chunks)[3])
+static void check_groups(hap_rank *r, int n_chunks, const int64_t (*chunks)[3])
 {
-    HAP_CK(r, !r->pair.open, "a pair stands in another");
-    HAP_CK(r, !r->in_fusion, "stands in a fusion, which is of ops alone");
     HAP_CK(r, n_chunks >= 1 && chunks, "a pair without chunks");
     HAP_CK(r, n_chunks <= HAP_PAIR_CHUNKS, "a pair of %d chunks", n_chunks);
     HAP_CK(r, chunks[0][1] >= 0, "the first chunk of a pair is joined to one before");
@@ -35,7 +33,37 @@ void hap_pair_begin(hap_rank *r, int n_chunks, const int64_t (*chunks)[3])
                chunks[k][2] == 0 ||
                    (chunks[k][2] > 0 && chunks[k][0] != 0 && chunks[k][0] != chunks[k][2]),
                "chunk %d goes by way of %lld", k, (long long)chunks[k][2]);
+}
+
+void hap_pair_begin(hap_rank *r, int n_chunks, const int64_t (*chunks)[3])
+{
+    HAP_CK(r, !r->pair.open, "a pair stands in another");
+    HAP_CK(r, !r->in_fusion, "stands in a fusion, which is of ops alone");
+    check_groups(r, n_chunks, chunks);
     r->pair = (hap_pair){.open = true, .n_chunks = n_chunks, .chunk = chunks, .line = r->line};
+}
+
+static bool is_form(int rows, int cols, bool turns)
+{
+#define HAP_TILE_FORM(its_rows, its_cols, its_turns, parts, percent)                               \
+    if (rows == its_rows && cols == its_cols && turns == its_turns) return true;
+#include "hap/tiles.def"
+    return false;
+}
+
+void hap_pair_tile(hap_rank *r, const hap_pair_tiles *t)
+{
+    enum { HOW = HAP_TILE_TURNS | HAP_TILE_SUMS | HAP_TILE_BY_ROWS | HAP_TILE_FIRST };
+    hap_pair *p = &r->pair;
+    HAP_CK(r, p->open && !p->started && p->n_ops == 0 && !p->tiles.said,
+           "stands directly behind hap_overlap, once");
+    HAP_CK(r, is_form(t->rows, t->cols, t->how & HAP_TILE_TURNS),
+           "there is no tile kernel of %d x %d%s", t->rows, t->cols,
+           t->how & HAP_TILE_TURNS ? " in turns" : "");
+    HAP_CK(r, t->how <= HOW, "tiles made in a way %u", t->how);
+    check_groups(r, t->n_chunks, t->chunk);
+    p->tiles = *t;
+    p->tiles.said = true;
 }
 
 // Why the op does not go row by row from in[0] to out[0]; NULL if it does.
@@ -74,7 +102,7 @@ void hap_pair_op(hap_rank *r, const hap_op_call *c)
 // Every distance has a chunk, and none else.
 static void check_chunks(hap_rank *r, const hap_pair *p)
 {
-    int64_t n = p->kind == HAP_ALL_REDUCE ? 1 : hap_group_size(r, p->axes);
+    int64_t n = p->kind == HAP_ALL_REDUCE && !p->by_rows ? 1 : hap_group_size(r, p->axes);
     for (int k = 0; k < p->n_chunks; k++)
         HAP_CK(r, p->chunk[k][0] < n, "chunk %d of the pair has distance %lld among %lld", k,
                (long long)p->chunk[k][0], (long long)n);
@@ -103,6 +131,29 @@ static void check_passed(hap_rank *r, const hap_pair *p)
         for (int i = k + 1; i < p->n_chunks; i++)
             HAP_CK(r, !hap_pair_brings(p, i, k),
                    "chunk %d is passed on before chunk %d has brought it there", k, i);
+    }
+}
+
+// Of the list of tiles: groups as the pair's own; own tiles that wait for what others make come
+// behind all that others wait for.
+static void check_tiles(hap_rank *r, const hap_pair *p)
+{
+    const unsigned how = p->tiles.how;
+    const bool own_last = how & HAP_TILE_SUMS;
+    bool own = false;
+    hap_pair q;
+    if (!hap_pair_listed(r, p, &q)) return;
+    HAP_CK(r, !(how & HAP_TILE_BY_ROWS) || p->kind == HAP_ALL_REDUCE,
+           "tiles by rows of what is no all-reduce");
+    HAP_CK(r, !own_last || p->kind == HAP_REDUCE_SCATTER || how & HAP_TILE_BY_ROWS,
+           "tiles add sums of what is no reduce-scatter");
+    HAP_CK(r, own_last || !(how & HAP_TILE_BY_ROWS), "tiles by rows add no sums");
+    check_chunks(r, &q);
+    check_passed(r, &q);
+    for (int k = 0; k < q.n_chunks && own_last; k++) {
+        own = own || q.chunk[k][0] == 0;
+        HAP_CK(r, !own || q.chunk[k][0] == 0,
+               "tiles of group %d stand behind own ones, which wait for what others make", k);
     }
 }
 
@@ -172,6 +223,7 @@ void hap_pair_start(hap_rank *r, const hap_coll_call *c)
     check_passed(r, p);
     check_geometry(r, p, c);
     p->most_rows = hap_pair_most_rows(r, p);
+    check_tiles(r, p);
     if (!p->consumer) check_apart(r, p);
 }
 

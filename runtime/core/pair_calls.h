@@ -6,6 +6,7 @@
 #include "core/rank.h"
 
 void hap_pair_begin(hap_rank *r, int n_chunks, const int64_t (*chunks)[3]);
+void hap_pair_tile(hap_rank *r, const hap_pair_tiles *t); // t: not `said`
 void hap_pair_op(hap_rank *r, const hap_op_call *c);
 void hap_pair_start(hap_rank *r, const hap_coll_call *c); // after hap_coll_check
 void hap_pair_wait(hap_rank *r, const hap_event *e);

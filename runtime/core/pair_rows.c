@@ -49,20 +49,13 @@ static hap_range member_rows(const hap_rank *r, const hap_pair *p, int member)
     return (hap_range){f1.lo * each, f1.n * each};
 }
 
-bool hap_pair_by_rows(const hap_rank *r, const hap_pair *p, int64_t (*chunk)[3], hap_pair *q)
+bool hap_pair_listed(const hap_rank *r, const hap_pair *p, hap_pair *q)
 {
-    const int n = hap_group_size(r, p->axes), all = n * HAP_PAIR_ROW_PARTS;
-    if (all > HAP_PAIR_CHUNKS) return false;
-    for (int k = 0; k < all; k++) {
-        const bool own = k >= (n - 1) * HAP_PAIR_ROW_PARTS;
-        chunk[k][0] = own ? 0 : 1 + k % (n - 1);
-        chunk[k][1] = 1;
-        chunk[k][2] = 0;
-    }
     *q = *p;
-    q->by_rows = true;
-    q->n_chunks = all;
-    q->chunk = (const int64_t(*)[3])chunk;
+    if (!p->tiles.said) return false;
+    q->by_rows = p->tiles.how & HAP_TILE_BY_ROWS;
+    q->n_chunks = p->tiles.n_chunks;
+    q->chunk = p->tiles.chunk;
     q->most_rows = hap_pair_most_rows(r, q);
     return true;
 }

@@ -12,11 +12,10 @@ hap_coll_view hap_pair_view(const hap_rank *r, const hap_pair *p);
 // What a member holds of src and of dst in that view. All-reduce: all.
 hap_box hap_pair_src(const hap_rank *r, const hap_pair *p, int member);
 hap_box hap_pair_dst(const hap_rank *r, const hap_pair *p, int member);
-// An all-reduce as a reduce-scatter of rows, each member adding an even share of them: p with
-// chunks of its own, HAP_PAIR_ROW_PARTS equal ones of each member's rows, part by part the others',
-// then this member's own. chunk: room for HAP_PAIR_CHUNKS. False: they are too many.
-enum { HAP_PAIR_ROW_PARTS = 4 }; // more make more messages, fewer end later (H200s, TP 2)
-bool hap_pair_by_rows(const hap_rank *r, const hap_pair *p, int64_t (*chunk)[3], hap_pair *q);
+// The pair with the groups of its list of tiles (hap_tiles) in place of its chunks: an all-reduce's
+// by rows as a reduce-scatter of rows, of which each member adds an even share. False: the program
+// says no list, and *q is p.
+bool hap_pair_listed(const hap_rank *r, const hap_pair *p, hap_pair *q);
 // Of the member that has most: what the parts of a distance are shares of.
 int64_t hap_pair_most_rows(const hap_rank *r, const hap_pair *p);
 // Rows [lo, hi) of `member`'s entries that are chunk k's of them, as far as it has so many:

@@ -291,6 +291,19 @@ void hap_wait(hap_rank *r, hap_event *e);
 // way of that one, which passes them on when it has got them itself; the groups of distance `via`
 // that these rows are in stand before.
 void hap_overlap(hap_rank *r, int n_groups, const int64_t (*groups)[3]);
+// Directly behind hap_overlap: the pair as one launch of a kernel that makes its matmuls tile by
+// tile (hap/tiles.def has the forms), where the device has one and its ranks are peers. Tiles lie
+// from each coordinate's first row on and go in the order of these groups, which are what is sent
+// then. how: HAP_TILE_ bits.
+enum {
+    HAP_TILE_TURNS = 1,   // the form of two warpgroups in turns
+    HAP_TILE_SUMS = 2,    // a reduce-scatter's sums are added where own tiles end, which come last
+    HAP_TILE_BY_ROWS = 4, // an all-reduce: groups of all distances as of a reduce-scatter, with
+                          // even shares of the rows, whose sums are then sent to all
+    HAP_TILE_FIRST = 8    // planned to be quicker than the groups of hap_overlap
+};
+void hap_tiles(hap_rank *r, int rows, int cols, unsigned how, int n_groups,
+               const int64_t (*groups)[3]);
 void hap_overlapped(hap_rank *r);
 
 hap_rank *hap_line(hap_rank *r, int line); // remembers the source line of the call being made
@@ -312,6 +325,7 @@ hap_rank *hap_line(hap_rank *r, int line); // remembers the source line of the c
 #define hap_fused(r, ...)             hap_fused(hap_line(r, __LINE__), __VA_ARGS__)
 #define hap_wait(r, e)                hap_wait(hap_line(r, __LINE__), e)
 #define hap_overlap(r, ...)           hap_overlap(hap_line(r, __LINE__), __VA_ARGS__)
+#define hap_tiles(r, ...)             hap_tiles(hap_line(r, __LINE__), __VA_ARGS__)
 #define hap_overlapped(r)             hap_overlapped(hap_line(r, __LINE__))
 #define coll_all_gather_start(r, ...) coll_all_gather_start(hap_line(r, __LINE__), __VA_ARGS__)
 #define coll_reduce_scatter_start(r, ...)                                                          \

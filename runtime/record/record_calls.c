@@ -526,6 +526,21 @@ void(hap_overlap)(hap_rank *r, int n_chunks, const int64_t (*chunks)[3])
     end(r);
 }
 
+void(hap_tiles)(hap_rank *r, int rows, int cols, unsigned how, int n_chunks,
+                const int64_t (*chunks)[3])
+{
+    r->doing = "hap_tiles";
+    HAP_CK(r, r->in_step, "called outside the step");
+    hap_pair_tile(r, &(hap_pair_tiles){
+                         .rows = rows, .cols = cols, .how = how, .n_chunks = n_chunks, .chunk = chunks});
+    begin(r, "hap_tiles");
+    rec_int("rows", rows);
+    rec_int("cols", cols);
+    rec_int("how", how);
+    rec_chunks("chunks", n_chunks, chunks);
+    end(r);
+}
+
 void(hap_overlapped)(hap_rank *r)
 {
     r->doing = "hap_overlapped";

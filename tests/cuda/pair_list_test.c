@@ -18,6 +18,7 @@
 #include "cuda/comm/cuda_put.h"
 #include "cuda/kernels/tile_ways.h"
 #include "tests/support/coll_random.h"
+#include "tests/support/pair_tiles.h"
 #include "tests/support/pair_via.h"
 
 enum { MOST = 5, CHUNKS = 24, OPS = 2, CLUSTERS = 12, FLAGS = 4096, ROWS = 4000, COLS = 800 };
@@ -66,18 +67,20 @@ static void draw_chunks(bool gathers, bool whole)
 // Of an all-reduce: members add rows, which then go to all others.
 static void draw_by_rows(void)
 {
-    static int64_t room[HAP_PAIR_CHUNKS][3];
-    hap_pair q = {0};
+    hap_pair_tiles t;
+    do
+        t = pair_tiles_draw(coll_below, HAP_ALL_REDUCE, n_ranks, chunk);
+    while (!(t.how & HAP_TILE_BY_ROWS));
+    n_chunks = t.n_chunks;
     for (int m = 0; m < n_ranks; m++) {
-        hap_pair *p = &all[m].p;
-        bad += !hap_pair_by_rows(&all[m].r, p, room, &q);
+        hap_pair *p = &all[m].p, q;
+        p->tiles = t;
+        bad += !hap_pair_listed(&all[m].r, p, &q);
+        q.most_rows = hap_pair_most_rows(&all[m].r, &q);
         *p = q;
-        rows[m] = cuda_pair_rows(&all[m].r, p, m).n;
     }
-    n_chunks = q.n_chunks;
-    memcpy(chunk, room, sizeof chunk);
     for (int m = 0; m < n_ranks; m++)
-        all[m].p.chunk = (const int64_t(*)[3])chunk;
+        rows[m] = cuda_pair_rows(&all[0].r, &all[0].p, m).n;
     sums = true;
 }
 

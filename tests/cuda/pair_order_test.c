@@ -27,6 +27,7 @@
 #include "tests/support/fake_ranks.h"
 #include "tests/support/fake_streams.h"
 #include "tests/support/fake_trial.h"
+#include "tests/support/pair_tiles.h"
 #include "tests/support/pair_via.h"
 
 enum { ITEMS = 6, OPEN = 2, ROOM = 1 << 16, CALLS = 2 * ITEMS, OPS = 2, GROUPS = 24, STEPS = 5 };
@@ -35,7 +36,8 @@ enum { ITEMS = 6, OPEN = 2, ROOM = 1 << 16, CALLS = 2 * ITEMS, OPS = 2, GROUPS =
 typedef struct item {
     struct rank *q;
     int number, room, n_ops, n_chunks;
-    int64_t chunk[GROUPS][3];
+    int64_t chunk[GROUPS][3], listed[PAIR_TILES_GROUPS][3];
+    hap_pair_tiles tiles;
     hap_coll_call call;
     hap_tensor *x, *w[OPS], *y[OPS]; // operand, matrices, results of the matmuls
     hap_tensor *dst, *src;
@@ -322,6 +324,7 @@ static void draw_item(rank *q, int number, int room, int64_t end[2])
             x->y[op] = take(q, number, 4 + 2 * op, end, SEG_LOCAL, (hap_dim[]){rows, n});
     }
     x->call = (hap_coll_call){kind, HAP_SUM, 1, form, 1, &x->dst, &x->src, NULL};
+    if (coll_chance(70)) x->tiles = pair_tiles_draw(coll_below, kind, fake.n, x->listed);
 }
 
 // The calls of the pair, as a program makes them.
@@ -330,6 +333,7 @@ static void collect(item *x)
     hap_rank *r = &x->q->r;
     hap_op_call op = {.op = HAP_OP_matmul, .n_out = 1, .n_in = 2, .n_attr = 1};
     hap_pair_begin(r, x->n_chunks, (const int64_t(*)[3])x->chunk);
+    if (x->tiles.said) hap_pair_tile(r, &x->tiles);
     if (gathers(x)) {
         hap_pair_start(r, &x->call);
         hap_pair_wait(r, NULL);

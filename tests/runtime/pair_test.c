@@ -17,6 +17,7 @@
 #include "core/float16.h"
 #include "core/pair_rows.h"
 #include "tests/support/coll_memory.h"
+#include "tests/support/pair_tiles.h"
 #include "tests/support/pair_via.h"
 #include "tests/support/test_options.h"
 
@@ -119,7 +120,8 @@ typedef struct sample {
     unsigned axes;
     hap_dtype type;
     int n_chunks;
-    int64_t chunk[MAX_GROUPS][3];
+    int64_t chunk[MAX_GROUPS][3], listed[PAIR_TILES_GROUPS][3];
+    hap_pair_tiles tiles;
     hap_tensor *src; // consumer: what is gathered; producer: x
     int n_ops, trans;
     bool as_matmul;
@@ -186,6 +188,7 @@ static void random_sample(sample *s)
     int parts = hap_group_size(r, s->axes);
     if (s->axes == 3u) parts = r->n_ranks;
     random_groups(s, s->kind == HAP_ALL_REDUCE ? 1 : parts);
+    if (chance(60)) s->tiles = pair_tiles_draw(below, s->kind, parts, s->listed);
 
     // Dims: perhaps 1, the moved one, perhaps one more, the columns.
     int at = chance(30) ? 1 : 0;
@@ -309,7 +312,9 @@ static result run(const sample *s, bool pair, bool in_place)
     if (need > 0) scratch = declare(SEG_SYM, HAP_BOOL, 1, HAP_DIMS(WHOLE(need)));
     if (longest_delay)
         coll_memory_delay(r, (int)(mix(state + (uint64_t)r->id) % (uint64_t)longest_delay));
+    const hap_pair_tiles *t = &s->tiles;
     if (pair) hap_overlap(r, s->n_chunks, s->chunk);
+    if (pair && t->said) hap_tiles(r, t->rows, t->cols, t->how, t->n_chunks, t->chunk);
     if (s->consumer) {
         hap_wait(r, start(s, dst, src, scratch));
         for (int i = 0; i < s->n_ops; i++)

@@ -16,8 +16,9 @@
 //                ranges of rows that come together
 //
 // Or all matmuls are one launch of a tile kernel, whose tiles wait for parts and tell which are
-// made (cuda_pair_tiles.h). The first pass finds the quickest way, on the pair's own operands: all
-// members of a group time as many runs, and each keeps what was quickest there.
+// made (cuda_pair_tiles.h), as the program says (hap_tiles). The first pass tries what is planned
+// against the rest, on the pair's own operands: all members time as many runs, agree whose groups
+// they take, by the slowest, and each keeps the form that was quickest there.
 //
 // Ranks that are no peers send point to point by NCCL. --cuda pairs=off runs the calls one by one.
 
@@ -428,8 +429,9 @@ static void produce_all(const run *x, cudaEvent_t done)
 
 // Of an all-reduce by rows: others' rows go to their slots as they are made, the sums of this
 // rank's to all others as they are added, as parts behind those of all rows.
-static void give_rows(const run *x, const hap_pair *q, int k)
+static void give_rows(const run *x, int k)
 {
+    const hap_pair *q = x->p;
     const int n = x->v.n_members;
     int64_t lo, hi;
     int to;
@@ -448,13 +450,14 @@ static void give_rows(const run *x, const hap_pair *q, int k)
                   slot + (lo - cuda_pair_rows(x->r, q, to).lo) * x->row, (hi - lo) * x->row);
 }
 
-static void produce_rows(const run *x, const hap_pair *q, cudaEvent_t done)
+static void produce_rows(const run *x, cudaEvent_t done)
 {
+    const hap_pair *q = x->p;
     const int n = x->v.n_members;
     cuda_pair_tiles_run(x->r, x->tiled, x->put);
     cudaEvent_t kernel = mark(x, 0);
     for (int k = 0; k < q->n_chunks; k++)
-        give_rows(x, q, k);
+        give_rows(x, k);
     for (int d = 1; d < n; d++) {
         const int m = (x->me + d) % n;
         int last = -1;
@@ -577,30 +580,45 @@ bool cuda_pair_overlaps(const hap_rank *r, const hap_pair *p)
     return p->kind == HAP_ALL_GATHER || p->kind == HAP_REDUCE_SCATTER;
 }
 
+// The rows of each group, as this rank has them.
+static void take_groups(run *x, const hap_pair *p)
+{
+    x->p = p;
+    x->mine = cuda_pair_rows(x->r, p, x->me);
+    for (int k = 0; k < p->n_chunks; k++) {
+        chunk *g = &x->g[k];
+        int64_t lo, hi;
+        hap_chunk_rows(x->r, p, k, &g->member, &lo, &hi);
+        g->rows = (hap_range){lo, hi - lo};
+        hap_part_rows(x->r, p, k, x->me, &lo, &hi);
+        g->own = (hap_range){lo, hi - lo};
+        g->other = hap_pair_other(x->r, p, k);
+        g->sender = hap_pair_sender(x->r, p, k, g->member);
+    }
+}
+
 // By puts, in that way.
 static void execute(run *x, cuda_pair_way way, cudaEvent_t done)
 {
+    const hap_pair *said = x->p;
+    hap_pair q;
+    if (way.listed && hap_pair_listed(x->r, said, &q)) take_groups(x, &q);
     const hap_pair *p = x->p;
+    const bool back = p->kind == HAP_ALL_REDUCE; // sums are parts of their own
     x->tiled = way.shape ? cuda_pair_tiled_of(x->r, p, way) : NULL;
     x->list = x->tiled ? cuda_pair_list_of(x->tiled) : NULL;
     x->sums = x->tiled && way.sums;
-    if (way.by_rows) {
-        int64_t chunks[HAP_PAIR_CHUNKS][3];
-        hap_pair q;
-        HAP_CK(x->r, x->tiled && hap_pair_by_rows(x->r, p, chunks, &q),
-               "an all-reduce by rows is captured before it has run");
-        x->put = cuda_put_open(x->r, &x->coll, 2 * q.n_chunks);
-        produce_rows(x, &q, done);
-        return;
-    }
-    x->put =
-        cuda_put_open(x->r, &x->coll, p->kind == HAP_ALL_REDUCE ? 2 * p->n_chunks : p->n_chunks);
+    HAP_CK(x->r, !p->by_rows || x->tiled, "an all-reduce by rows is captured before it has run");
+    x->put = cuda_put_open(x->r, &x->coll, back ? 2 * p->n_chunks : p->n_chunks);
     if (p->consumer)
         consume(x, done);
+    else if (p->by_rows)
+        produce_rows(x, done);
     else if (p->kind == HAP_ALL_REDUCE)
         produce_all(x, done);
     else
         produce(x, done);
+    if (p != said) take_groups(x, said);
 }
 
 static float seconds_of(run *x, cuda_pair_way way, cudaEvent_t done, const cudaEvent_t from_to[2])
@@ -622,31 +640,28 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-enum { WAYS = 4 };
-static const float WORTH =
-    0.96f; // tiles are taken where they take less than this of the chunks' time
+enum { WAYS = 4 }; // chunks, and forms of the list
 
-// Chunks first, then ways by tiles; returns how many, all behind are chunks. Of an all-reduce all
-// ranks have two by rows, or none.
+// Chunks first, then forms of the list; returns how many, 1: no list on any rank. A rank without a
+// form of its own (it has no rows) runs the list's groups one by one; an all-reduce by rows wants
+// one on all.
 static int ways_of(run *x, cuda_pair_way way[WAYS])
 {
-    const bool agreed = x->p->kind == HAP_ALL_REDUCE && x->alone && x->b->peers[x->p->axes];
+    hap_pair q;
+    const bool listed = hap_pair_listed(x->r, x->p, &q);
     memset(way, 0, sizeof *way * WAYS);
-    int n = 1 + cuda_pair_ways(x->r, x->p, x->alone, agreed ? 2 : WAYS - 1, way + 1);
-    if (!agreed) return n;
-    if (!cuda_agree(x->r, n > 1 && way[1].by_rows)) {
-        memset(way, 0, sizeof *way * WAYS);
-        return 1;
-    }
-    if (n == 2) way[2] = way[1];
-    return 3;
+    int n = cuda_pair_ways(x->r, &q, x->alone, WAYS - 1, way + 1);
+    if (!listed) return 1 + n;
+    if (q.by_rows && !cuda_agree(x->r, n > 0)) return 1;
+    for (int i = n; i < WAYS - 1; i++)
+        way[1 + i] = n > 0 ? way[1] : (cuda_pair_way){.listed = true};
+    return WAYS;
 }
 
-// Medians in ms; of what all ranks agree on, the slowest rank's.
-static void settle(run *x, float ms[WAYS])
+// Of two times in ms the slowest rank's, in turn.
+static void settle(run *x, float ms[2])
 {
-    if (x->p->kind != HAP_ALL_REDUCE || !x->b->peers[x->p->axes]) return;
-    for (int i = 0; i < WAYS; i++) // in ns
+    for (int i = 0; i < 2; i++) // in ns
         ms[i] = -1e-6f * (float)cuda_agree(x->r, ms[i] < 2000 ? -(int)(1e6f * ms[i]) : -INT32_MAX);
 }
 
@@ -674,21 +689,43 @@ static void time_ways(run *x, const cuda_pair_way way[WAYS], cudaEvent_t done, f
     }
 }
 
+// Where another way than planned is kept, and where all is said.
+static void say_ways(const run *x, const cuda_pair_way way[WAYS], const float ms[WAYS], int kept)
+{
+    const int planned = x->p->tiles.how & HAP_TILE_FIRST ? 1 : 0;
+    const bool all = x->b->x.verbose;
+    for (int i = 0; i < WAYS; i++) {
+        if (!all && (x->r->id > 0 || kept == planned || (i != kept && i != planned))) continue;
+        if (i > 1 && way[i].shape == way[1].shape) continue;
+        fprintf(stderr, "rank %d pair of line %d: by %s%s %.4f ms%s%s\n", x->r->id, x->p->line,
+                way[i].shape  ? way[i].shape->name
+                : way[i].listed ? "groups of the list"
+                                : "chunks",
+                way[i].sums ? " with sums" : "", (double)ms[i], i == planned ? ", planned" : "",
+                i == kept ? ", kept" : "");
+    }
+}
+
+// What is planned is kept unless something else is quicker by a margin: between chunks and list by
+// the slowest rank, of the list's forms by each.
 static cuda_pair_way quickest(run *x, cudaEvent_t done)
 {
+    const float worth = CUDA_PAIR_WORTH / 100.0f;
+    const bool planned = x->p->tiles.how & HAP_TILE_FIRST;
     cuda_pair_way way[WAYS];
     float ms[WAYS];
-    int n = ways_of(x, way), best = 0;
+    int best = 1;
+    const bool tiled = ways_of(x, way) > 1 && way[1].shape;
+    if (cuda_agree(x->r, tiled ? -1 : 0) == 0) return way[0]; // on no rank
     time_ways(x, way, done, ms);
     for (int i = 1, late = cuda_pair_late(x->r) != NULL; i < WAYS && late; i++)
         ms[i] = INFINITY;
-    settle(x, ms);
-    for (int i = 1; i < n; i++)
-        if (ms[i] < (best ? 1 : WORTH) * ms[best]) best = i;
-    for (int i = 0; i < n && x->b->x.verbose; i++)
-        fprintf(stderr, "rank %d pair of line %d: by %s%s%s %.4f ms%s\n", x->r->id, x->p->line,
-                way[i].shape ? way[i].shape->name : "chunks", way[i].sums ? " with sums" : "",
-                way[i].by_rows ? " by rows" : "", (double)ms[i], i == best ? ", kept" : "");
+    for (int i = 2; i < WAYS; i++)
+        if (ms[i] < (best > 1 ? 1 : worth) * ms[best]) best = i;
+    float group[2] = {ms[0], ms[best]};
+    settle(x, group);
+    if (planned ? group[0] < worth * group[1] : group[1] >= worth * group[0]) best = 0;
+    say_ways(x, way, ms, best);
     return way[best];
 }
 
@@ -698,10 +735,11 @@ static cuda_pair_way way_of(run *x, cudaEvent_t done)
     cuda_pair_way way[WAYS] = {{0}};
     const cuda_pair_way *kept = cuda_pair_way_of(x->r, x->p, x->alone);
     if (kept) return *kept;
+    const bool said = x->p->tiles.said, first = x->p->tiles.how & HAP_TILE_FIRST;
     if (o->tiles == HAP_CUDA_tiles_off || x->b->x.capturing) return way[0];
-    if (o->tiles == HAP_CUDA_tiles_all)
+    if (o->tiles == HAP_CUDA_tiles_all || (o->tiles == HAP_CUDA_tiles_plan && first))
         way[0] = way[ways_of(x, way) > 1 ? 1 : 0];
-    else if (o->tune == HAP_CUDA_tune_on && !x->b->warm)
+    else if (o->tiles == HAP_CUDA_tiles_on && said && o->tune == HAP_CUDA_tune_on && !x->b->warm)
         way[0] = quickest(x, done);
     else
         return way[0];
@@ -714,7 +752,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, bool alone, cudaEvent_t done)
     cuda_backend *b = cuda_of(r);
     const hap_tensor *moved = p->consumer ? p->dst : p->src;
     run x;
-    x.r = r, x.b = b, x.p = p, x.put = NULL, x.alone = alone;
+    x.r = r, x.b = b, x.put = NULL, x.alone = alone;
     x.tiled = NULL, x.list = NULL, x.sums = false;
     x.coll = hap_pair_coll(p);
     x.v = hap_pair_view(r, p);
@@ -724,17 +762,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, bool alone, cudaEvent_t done)
     char why[160];
     hap_coll_view_of(r, &x.coll, 0, &v, why, sizeof why);
     x.slot = hap_put_slot(r, &x.coll, &v);
-    x.mine = p->consumer ? hap_pair_src(r, p, x.me).f1 : hap_pair_dst(r, p, x.me).f1;
-    for (int k = 0; k < p->n_chunks; k++) {
-        chunk *g = &x.g[k];
-        int64_t lo, hi;
-        hap_chunk_rows(r, p, k, &g->member, &lo, &hi);
-        g->rows = (hap_range){lo, hi - lo};
-        hap_part_rows(r, p, k, x.me, &lo, &hi);
-        g->own = (hap_range){lo, hi - lo};
-        g->other = hap_pair_other(r, p, k);
-        g->sender = hap_pair_sender(r, p, k, g->member);
-    }
+    take_groups(&x, p);
     check(&x, cuda_will_read(&b->x, p->src->data, p->src->bytes));
     cuda_will_write(&b->x, p->dst->data, p->dst->bytes);
     if (p->scratch) cuda_will_write(&b->x, p->scratch->data, p->scratch->bytes);

@@ -6,7 +6,7 @@
 //     consumer   tiles chunk by chunk; those of others' rows wait for the parts that bring them
 //     producer   tiles chunk by chunk, each chunk's tiles raise its flag. With `sums` this member's
 //                own rows come last, wait for what the others made of them, and add that; of an
-//                all-reduce by rows (hap_pair_by_rows) they then raise their chunks' flags, too
+//                all-reduce by rows (HAP_TILE_BY_ROWS) they then raise their chunks' flags, too
 //
 // Tiles lie from the first row of each member's rows on, so chunks do not end where tiles do. A row
 // of tiles belongs to the last chunk that it has rows of where it waits, to the first where it is

@@ -93,6 +93,13 @@ static key key_of(hap_rank *r, const hap_pair *p, bool alone)
     add(r, &k, p->form);
     add(r, &k, alone);
     add(r, &k, r->opt.cuda.tiles);
+    add(r, &k, p->by_rows);
+    add(r, &k, p->tiles.rows);
+    add(r, &k, p->tiles.cols);
+    add(r, &k, p->tiles.how);
+    for (int i = 0; i < p->tiles.n_chunks; i++)
+        for (int j = 0; j < 3; j++)
+            add(r, &k, p->tiles.chunk[i][j]);
     for (int i = 0; i < p->n_chunks; i++)
         for (int j = 0; j < 3; j++)
             add(r, &k, p->chunk[i][j]);
@@ -195,15 +202,23 @@ char *cuda_pair_slot(const hap_rank *r, const hap_pair *p, int owner, int sender
 }
 
 // An all-reduce by puts whose members have room for the others' parts of their rows.
-static bool goes_by_rows(hap_rank *r, const hap_pair *p, const tile_call *c)
+static bool has_room(hap_rank *r, const hap_pair *p, const tile_call *c)
 {
-    int64_t chunk[HAP_PAIR_CHUNKS][3];
-    hap_pair q;
-    if (p->kind != HAP_ALL_REDUCE || p->form == FORM_FLAT || !cuda_of(r)->peers[p->axes] ||
-        !p->scratch || !hap_pair_by_rows(r, p, chunk, &q))
-        return false;
+    if (p->form == FORM_FLAT || !cuda_of(r)->peers[p->axes] || !p->scratch) return false;
     int64_t row = c->p.ly * hap_dtype_bytes(c->p.y_type);
-    return cuda_pair_rows(r, &q, 0).n > 0 && q.most_rows * row <= pitch_of(r, &q);
+    return cuda_pair_rows(r, p, 0).n > 0 && p->most_rows * row <= pitch_of(r, p);
+}
+
+// The form that the program says, NULL: none.
+static const tile_shape *said(const hap_pair *p)
+{
+    for (int i = 0; i < TILE_SHAPES && p->tiles.said; i++) {
+        const tile_shape *s = &tile_shapes[i];
+        if (s->rows == p->tiles.rows && s->cols == p->tiles.cols &&
+            (unsigned)s->turns == (p->tiles.how & HAP_TILE_TURNS))
+            return s;
+    }
+    return NULL;
 }
 
 int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, int most, cuda_pair_way *way)
@@ -218,15 +233,16 @@ int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, int most, cuda_pa
         cols += c[i].p.n;
     tile_call sum = c[0];
     sum.sum = &(tile_sums){.members = members};
-    const bool by_rows = goes_by_rows(r, p, &c[0]);
-    const bool sums = (p->kind == HAP_REDUCE_SCATTER || by_rows) && alone && p->dst->elements > 0 &&
-                      !tile_why_not(&sum);
+    const bool sums = (p->kind == HAP_REDUCE_SCATTER || p->by_rows) && alone &&
+                      p->dst->elements > 0 && !tile_why_not(&sum);
+    if (p->by_rows && (!sums || !has_room(r, p, &c[0]))) return 0;
+    const tile_shape *planned = said(p);
+    const bool planned_sums = planned ? sums && p->tiles.how & HAP_TILE_SUMS : sums;
+    if (planned && n < most) way[n++] = (cuda_pair_way){planned, planned_sums, true};
     int forms = tile_ways(c[0].p.m, cols, c[0].p.k, sms_of(r), false, TILE_SHAPES, form);
-    for (int i = 0; i < forms && n < most; i++) {
-        way[n++] = (cuda_pair_way){form[i].shape, sums, sums && by_rows};
-        if (sums && !by_rows && i == 0 && n < most)
-            way[n++] = (cuda_pair_way){form[i].shape, false, false};
-    }
+    for (int i = 0; i < forms && n < most; i++)
+        if (form[i].shape != planned)
+            way[n++] = (cuda_pair_way){form[i].shape, planned_sums, p->tiles.said};
     return n;
 }
 
@@ -290,7 +306,6 @@ static int64_t put_parts(hap_rank *r, const hap_pair *p, const tile_call *c, pla
 static key key_here(hap_rank *r, const hap_pair *p, cuda_pair_way way)
 {
     key k = key_of(r, p, way.sums);
-    add(r, &k, way.by_rows);
     add(r, &k, way.shape - tile_shapes);
     add(r, &k, (int64_t)(intptr_t)p->src->data);
     add(r, &k, (int64_t)(intptr_t)p->dst->data);
@@ -329,8 +344,6 @@ static void upload(hap_rank *r, cuda_pair_tiled *t, const place *m)
 static cuda_pair_tiled *make(hap_rank *r, const hap_pair *p, cuda_pair_way way, key k)
 {
     tile_call c[HAP_PAIR_OPS];
-    int64_t chunk[HAP_PAIR_CHUNKS][3];
-    hap_pair q;
     cuda_pair_tiled *t = hap_alloc(r, sizeof *t);
     int64_t cols[HAP_PAIR_OPS];
     place m = {0};
@@ -340,7 +353,6 @@ static cuda_pair_tiled *make(hap_rank *r, const hap_pair *p, cuda_pair_way way, 
         cols[i] = c[i].p.n;
     *t = (cuda_pair_tiled){.key = k, .shape = way.shape};
     keep_ops(t, p);
-    if (way.by_rows && hap_pair_by_rows(r, p, chunk, &q)) p = &q;
     tile_call *to = &t->call;
     *to = c[0];
     to->sms = sms_of(r);

@@ -31,17 +31,18 @@
 
 struct tile_shape;
 
-// How a pair runs: NULL, its matmuls chunk by chunk.
+// How a pair runs. All members have the same groups: the program's list's (hap_pair_listed), or its
+// chunks.
 typedef struct cuda_pair_way {
-    const struct tile_shape *shape;
-    bool sums;    // are added in the kernel
-    bool by_rows; // an all-reduce goes as hap_pair_by_rows says, its sums back by copy engines: on
-                  // all members or on none
+    const struct tile_shape *shape; // NULL: its matmuls group by group
+    bool sums;                      // are added in the kernel
+    bool listed;                    // its groups are those of the list
 } cuda_pair_way;
 
 typedef struct cuda_pair_tiled cuda_pair_tiled;
 
-// Ways in which this rank can run the pair by tiles, quickest first by their price; at most `most`.
+// Ways in which this rank can run the pair by tiles, at the groups that p has: the program's own form
+// first, others by their price; at most `most`.
 int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, int most, cuda_pair_way *way);
 // The pair's list and maps on the device, made where they are first asked for; NULL: not while a
 // step is captured.

@@ -3,17 +3,21 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define IN_TURNS_0 ""
+#define IN_TURNS_1 " in turns"
 const tile_shape tile_shapes[TILE_SHAPES] = {
-    {"128x256", 128, 256, 2},          {"128x192", 128, 192, 2}, {"128x128", 128, 128, 2},
-    {"192x192", 192, 192, 3},          {"256x128", 256, 128, 2}, {"128x128 in turns", 128, 128, 1},
-    {"128x192 in turns", 128, 192, 1},
+#define HAP_TILE_FORM(rows, cols, turns, parts, percent)                                           \
+    {#rows "x" #cols IN_TURNS_##turns, rows, cols, parts, turns},
+#include "hap/tiles.def"
 };
-// Of the peak, in a long k, by bench/gemm on H200s.
-static const double speed[TILE_SHAPES] = {0.95, 0.89, 0.85, 0.91, 0.95, 0.90, 0.95};
-// Cycles: a tile's end that nothing hides; a part's way to its slot, besides its bytes.
-enum { TILE_END = 2500, PART_END = 1500, PEAK = 2048, K_STEP = 64 };
-// Bytes a cycle: of a part by one processor; of operands from memory by all; what L2 keeps of them.
-enum { PART_BYTES = 64, MEMORY_BYTES = 2500, KEPT_BYTES = 40 << 20 };
+static const double speed[TILE_SHAPES] = {
+#define HAP_TILE_FORM(rows, cols, turns, parts, percent) percent / 100.0,
+#include "hap/tiles.def"
+};
+enum {
+#define HAP_TILE_NUMBER(NAME, number) NAME = number,
+#include "hap/tiles.def"
+};
 enum { MOST_TILES = 6, MOST_PARTS = 16 }; // of a share; clusters to each of its tiles
 
 // Rows of clusters that a group of the list has: those in flight then make about a square.

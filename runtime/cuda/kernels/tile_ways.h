@@ -16,9 +16,13 @@ extern "C" {
 // turns (parts 1) alone have activations, and they alone no parts of k.
 typedef struct tile_shape {
     const char *name;
-    int rows, cols, parts;
+    int rows, cols, parts, turns;
 } tile_shape;
-enum { TILE_SHAPES = 7 };
+enum {
+#define HAP_TILE_FORM(rows, cols, turns, parts, percent) TILE_FORM_##rows##x##cols##_##turns,
+#include "hap/tiles.def"
+    TILE_SHAPES
+};
 extern const tile_shape tile_shapes[TILE_SHAPES];
 
 // How those tiles that do not come out even are shared: each `tiles` of them by `clusters`
