@@ -21,6 +21,7 @@ typedef struct cl_class {
     double memory_bandwidth;             // bytes/s
     int64_t memory, reserve, capacity;   // capacity = memory - reserve
     int sms, threads;                    // 0 = all
+    int units, arch;                     // SMs or cores that it has, 90 of sm_90; 0 = not known
     double link_bandwidth, link_latency; // inside its machine, one way per device
     bool emulated;                       // sms given
     // Measured; 0: not known. How many times slower computing is beside communication and the other

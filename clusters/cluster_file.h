@@ -16,6 +16,7 @@ typedef struct cl_device {
     int64_t memory, reserve;
     int sms, threads; // as given in the cluster, 0 = all
     int units;        // catalogue: SMs or cores its figures are for, 0 = not said
+    int arch;         // catalogue: 90 of sm_90, 0 = not said
     bool plan_only;
 } cl_device;
 

@@ -115,6 +115,8 @@ static int class_at(reader *r, const cl_device *d, link l)
                   .capacity = d->memory - d->reserve,
                   .sms = d->sms,
                   .threads = d->threads,
+                  .units = d->sms ? d->sms : d->units,
+                  .arch = d->arch,
                   .link_bandwidth = l.bandwidth,
                   .link_latency = l.latency,
                   .launch_overhead = d->launch_overhead,

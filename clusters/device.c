@@ -115,6 +115,7 @@ bool cl_from_catalogue(cl_catalogue *k, const hb_tree *model, const hb_source *a
     const hb_tree *arch = hb_get(entry, "arch");
     if (arch && arch_number(arch) < 0)
         wrong(&p, arch->at, "'arch' is written like sm_90 or gfx942");
+    d->arch = arch && arch_number(arch) > 0 ? arch_number(arch) : 0;
     d->plan_only = arch && arch_number(arch) < OLDEST_ARCH;
     if (!hb_get(entry, "source")) wrong(&p, entry->at, "missing key 'source'");
     return p.ok && hb_diag_count(k->diag) == before;

@@ -79,6 +79,22 @@
 #define COST_PAIR_MARGIN_GPU   0.03 // the same on GPUs [H200]
 #define COST_PAIR_MARGIN_WHOLE 0.1  // the same of an all-reduce by the library, GPUs [H200]
 
+// --- pairs as a list of tiles (pair_list.c, pair_team.c) ---
+#define COST_TILE_ARCH  90    // of devices that have the kernels: sm_90 [runtime]
+#define COST_TILE_MEMBERS 8   // ranks of such a pair, at most [runtime]
+#define COST_TILE_START 8e-6  // s from a launch to its first tiles, and behind its last [H200]
+#define COST_TILE_FLAG  4e-6  // s from a part's end to the tiles that wait for it [H200]
+#define COST_TILE_MADE  6e-6  // s from a chunk's tiles to the copy that sends it [H200]
+#define COST_TILE_FLOPS 2e12  // flops of a matmul that is as fast as there are [set]
+#define COST_TILE_THIN  2000  // flops a byte of it [set]
+// Lists of 19 shapes in pairs of two H200s, 4 forms, against the class's quickest matmul of a
+// profile, which never rests: bench/results/2026-11-23-tile-plan-h200x2.txt. Others in proportion to
+// bench/gemm.
+// All-gathers' lists took 1 to 4 % more than their chunks where both were priced alike.
+#define COST_TILE_GATHER 0.03 // of its chunks' price, by which such a list must be cheaper [H200]
+#define COST_TILE_IDLE  0.2   // of its clock that a device gains where no processor is at work [H200]
+#define COST_TILE_SPEED {1.075, 0.973, 0.93, 1.075, 1.065, 0.985, 1.04} // of it, by form [H200]
+
 // --- memory ---
 #define COST_LOCAL_ALIGN   256       // bytes: of a buffer in SEG_LOCAL [runtime]
 #define COST_SYM_ALIGN     4096      // bytes: of a buffer in SEG_SYM [runtime]

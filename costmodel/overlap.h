@@ -34,6 +34,35 @@
 #include "costmodel/cost.h"
 #include "costmodel/pair_limits.h"
 
+// A pair as one list of tiles (runtime/hap/runtime.h, hap_tiles): one kernel, whose clusters of two
+// processors take two tiles at a time, in the order of the chunks, from each member's first row on.
+//
+//     consumer   tiles of others' rows wait for the parts that bring them
+//     producer   a chunk is sent once its tiles are made. `sums`: own tiles come last, and each
+//     waits
+//                at its end for what the others made of its rows. `by_rows`, an all-reduce: members
+//                have even shares of the rows, and their sums then go to all others
+typedef struct cost_tile_form {
+    int rows, cols, turns; // of a tile; two warpgroups in turns
+} cost_tile_form;
+enum {
+#define HAP_TILE_FORM(rows, cols, turns, parts, percent) COST_TILE_##rows##x##cols##_##turns,
+#include "runtime/hap/tiles.def"
+    COST_TILE_FORMS
+};
+extern const cost_tile_form cost_tile_forms[COST_TILE_FORMS];
+double cost_tile_flops(void); // of a processor, a cycle, at the peak
+
+typedef struct cost_pair_tiles {
+    const cost_tile_form *form;
+    bool sums, by_rows;
+    int n_ops;
+    const int64_t *cols, *k;      // of results, by kind and op; of operands, by kind
+    int clusters[CL_MAX_CLASSES]; // by kind
+    double cycle[CL_MAX_CLASSES]; // by kind: seconds
+    double flag, made; // seconds: from a part's end to its tiles; from tiles to their part
+} cost_pair_tiles;
+
 typedef struct cost_pair {
     bool consumer, whole;
     bool back, late;     // of a whole pair, see pair_whole.h
@@ -62,7 +91,8 @@ typedef struct cost_pair {
     // share `quickest` of their seconds and a producer's messages take `crowded` times as long
     // beside them; quickest 0: by the former alone.
     double quickest, crowded;
-    bool quick;   // cost_pair_search: looks at a few groupings only
+    const cost_pair_tiles *tiles; // NULL: chunk by chunk. No chunk is joined then
+    bool quick;                   // cost_pair_search: looks at a few groupings only
     double doubt; // seconds that one more matmul must bring to be worth it: what gaps may vary by
 } cost_pair;
 

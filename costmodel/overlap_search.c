@@ -72,8 +72,9 @@ static double choice(pair_pricer *x, int (*chunk)[3], int n, cost_pair_time *t)
 {
     const cost_pair *p = x->p;
     cost_pair_time quick;
-    double sec =
-        pair_price(x, chunk, n, t) + (cost_pair_matmuls(chunk, n) + passed(chunk, n)) * p->doubt;
+    int matmuls = p->tiles ? 1 : cost_pair_matmuls(chunk, n);
+    double sec = pair_price(x, chunk, n, t) + (matmuls + passed(chunk, n)) * p->doubt;
+    if (p->tiles) return sec;
     if (p->quickest > 0 && (uneven(p) || (p->crowded > 1 && !p->quick))) {
         x->quicker = p->quickest;
         x->crowded = fmax(p->crowded, 1);
@@ -96,6 +97,7 @@ static bool offer(best *b, int (*chunk)[3], int n)
 {
     cost_pair_time t;
     if (n > b->max || (passed(chunk, n) > 0 && !pair_in_order(b->x->p, chunk, n))) return false;
+    if (b->x->p->tiles && cost_pair_matmuls(chunk, n) < n) return false;
     double sec = choice(b->x, chunk, n, &t);
     if (b->n > 0 && sec >= b->sec * (1 - COST_ROUNDING)) return false;
     b->sec = sec;
@@ -180,9 +182,11 @@ static bool joins_before(int join, int i, int n) // i: from 0, n of them
     }
 }
 
-// Splits of the first remote member, of those between and of the last; joined ones have none.
+// Splits of the first remote member, of those between, of the last and, of a list by rows, of the
+// own; joined ones have none.
+enum { FIRST, BETWEEN, LAST, OWN, N_PLACES };
 typedef struct shape {
-    int split[3], join;
+    int split[N_PLACES], join;
 } shape;
 
 static bool offer_shape(best *b, const shape *s)
@@ -191,7 +195,10 @@ static bool offer_shape(best *b, const shape *s)
     int chunk[COST_PAIR_MAX_SPLIT * COST_MAX_PAIR_RANKS][3], n = 0;
     for (int k = 0; k < p->n; k++) {
         int d = p->consumer ? k : (k + 1) % p->n;
-        const int *split = splits[d == 0 ? 0 : s->split[d == p->n - 1 ? 2 : d == 1 ? 0 : 1]];
+        const int *split = splits[d == 0          ? s->split[OWN]
+                                  : d == p->n - 1 ? s->split[LAST]
+                                  : d == 1        ? s->split[FIRST]
+                                                  : s->split[BETWEEN]];
         bool join = d > 0 && joins_before(s->join, d - 1, p->n - 1);
         if (join || (d > 0 && d < p->n - 1 && joins_before(s->join, d, p->n - 1)))
             split = splits[0];
@@ -204,15 +211,18 @@ static bool offer_shape(best *b, const shape *s)
     return offer(b, chunk, n);
 }
 
-// One of the three splits at a time, from a start.
+// One of the splits at a time, from a start.
 static void descend(best *b, shape s)
 {
-    static const int order[] = {2, 0, 1, 2, 0};
+    static const int order[] = {LAST, OWN, FIRST, BETWEEN, LAST, OWN, FIRST};
+    enum { N_ORDER = sizeof order / sizeof *order, ROUND = 4 };
     int n = b->x->p->n;
+    bool by_rows = b->x->p->tiles && b->x->p->tiles->by_rows;
     offer_shape(b, &s);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < N_ORDER; i++) {
         int where = order[i], own = s.split[where];
-        if ((where == 0 && n == 2) || (where == 1 && n < 4)) continue;
+        if ((where == FIRST && n == 2) || (where == BETWEEN && n < 4)) continue;
+        if (where == OWN && !by_rows) continue;
         bool better = false;
         for (int k = 0; k < N_SPLITS; k++) {
             if (k == own) continue;
@@ -223,7 +233,7 @@ static void descend(best *b, shape s)
             }
         }
         s.split[where] = own;
-        if (!better && i >= 3) break;
+        if (!better && i >= ROUND) break;
     }
     reorder(b);
     improve(b);
@@ -262,7 +272,8 @@ static void offer_layers(best *b, int parts, int first, bool down)
 {
     const cost_pair *p = b->x->p;
     int chunk[COST_MAX_CHUNKS][3] = {{0}}, n = 0;
-    if (parts * (p->n - 1) + 1 > COST_MAX_CHUNKS) return;
+    const int own_parts = p->consumer ? 0 : p->tiles && p->tiles->by_rows ? parts : 1;
+    if (parts * (p->n - 1) + own_parts + p->consumer > COST_MAX_CHUNKS) return;
     if (p->consumer) chunk[n][0] = 0, chunk[n++][1] = 1;
     for (int layer = 0; layer < parts; layer++)
         for (int i = 0; i < p->n - 1; i++, n++) {
@@ -270,7 +281,8 @@ static void offer_layers(best *b, int parts, int first, bool down)
             chunk[n][0] = 1 + (first + (down ? p->n - 1 - at : at)) % (p->n - 1);
             chunk[n][1] = 1;
         }
-    if (!p->consumer) chunk[n][0] = 0, chunk[n++][1] = 1;
+    for (int i = 0; i < own_parts; i++, n++)
+        chunk[n][0] = 0, chunk[n][1] = 1;
     best own = {.x = b->x, .max = b->max};
     if (!offer(&own, chunk, n)) return;
     in_units(&own);
@@ -286,8 +298,10 @@ static void offer_layers(best *b, int parts, int first, bool down)
 
 static void search_layers(best *b)
 {
-    int n = b->x->p->n, most = b->x->p->quick ? 2 : 3;
-    for (int parts = 1; parts <= most && uneven(b->x->p); parts++)
+    const cost_pair_tiles *tiles = b->x->p->tiles;
+    const bool sums = tiles && tiles->sums;
+    int n = b->x->p->n, most = sums ? COST_PAIR_LIST_PARTS : b->x->p->quick ? 2 : 3;
+    for (int parts = 1; parts <= most && (uneven(b->x->p) || sums); parts++)
         for (int first = 0; first < (n < COST_PAIR_FEW_MEMBERS ? n - 1 : 2); first++)
             for (int down = 0; down < 2; down++)
                 offer_layers(b, parts, first, down);
@@ -297,11 +311,11 @@ static void search_layers(best *b)
 static void search_quickly(best *b)
 {
     for (int join = APART; join <= ALL; join++) {
-        shape s = {{0, 0, 0}, join};
+        shape s = {{0}, join};
         for (int last = 0; last < 3; last++)
             for (int first = 0; first < 2; first++) {
-                s.split[2] = last;
-                s.split[0] = first ? 4 : 0;
+                s.split[LAST] = last;
+                s.split[FIRST] = first ? 4 : 0;
                 if (join == APART || (last == 0 && first == 0)) offer_shape(b, &s);
             }
     }
@@ -319,7 +333,7 @@ static void search_members(best *b)
         best other = {.x = b->x, .max = b->max};
         int join = start < N_JOINS ? start : APART, half = start == N_JOINS;
         if (b->x->p->n < 3 + (join > ALL) && join != APART) continue;
-        descend(&other, (shape){{half, half, half}, join});
+        descend(&other, (shape){{half, half, half, 0}, join});
         if (other.n > 0) offer(b, other.chunk, other.n);
     }
     search_layers(b);
@@ -382,7 +396,7 @@ int cost_pair_search(const cost_pair *p, int max, int (*chunk)[3], cost_pair_tim
         search_whole(&b);
     else
         search_members(&b);
-    int n = b.n > 0 && b.t.total < alone ? b.n : 0;
+    int n = b.n > 0 && (p->tiles || b.t.total < alone) ? b.n : 0;
     reduce_weights(b.chunk, n);
     memcpy(chunk, b.chunk, sizeof *chunk * (size_t)n);
     *t = b.t;

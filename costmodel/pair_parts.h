@@ -7,7 +7,7 @@
 
 #include "costmodel/overlap.h"
 
-typedef struct pair_parts {
+typedef struct pair_parts { // also pair_price.h
     int n;
     int64_t most; // rows of the coordinate that has most
     int distance[COST_MAX_CHUNKS], via[COST_MAX_CHUNKS];

@@ -23,4 +23,15 @@ pair_pricer *pair_pricer_new(hb_arena *a, const cost_pair *p);
 double pair_price(pair_pricer *x, int (*chunk)[3], int n, cost_pair_time *t);
 double pair_sequential(pair_pricer *x);
 
+// Of one list of tiles (pair_list.c), and what it shares with chunks (pair_time.c).
+struct pair_parts;
+struct pair_sender;
+void pair_list_price(pair_pricer *x, const struct pair_parts *g, cost_pair_time *t);
+double pair_message_seconds(pair_pricer *x, int kind, int64_t rows);
+void pair_arrivals(pair_pricer *x, const struct pair_parts *g,
+                   double at[COST_MAX_CHUNKS][COST_MAX_PAIR_RANKS], double *busy);
+void pair_add_messages(pair_pricer *x, const struct pair_parts *g, int r, const int *behind,
+                       struct pair_sender *s);
+double pair_add_up(const struct pair_parts *g, int64_t rows, const double *came, double sec);
+
 #endif

@@ -118,6 +118,59 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
                        .doubt = launch};
 }
 
+bool cost_team_lists(const cost_team *t, cost_form form)
+{
+    bool all = t->n_ops > 0 && cost_is_put(form) && t->n <= COST_TILE_MEMBERS && t->n > 1;
+    for (int k = 0; k < t->n_kinds && all; k++) {
+        const cl_class *c = &t->model->cluster->cls[t->cls[k]];
+        all = c->arch == COST_TILE_ARCH && c->units >= 2 && c->units / 2 <= COST_TILE_CLUSTERS &&
+              t->k[k] > 0 && t->model->math == COST_BF16;
+    }
+    return all && cost_pairs_in(t, form);
+}
+
+static double list_message(void *ctx, int kind, int64_t rows)
+{
+    const cost_team *t = ctx;
+    double bytes = t->row_bytes[kind] * (double)rows;
+    return cost_team_seconds(t, COST_ALL_GATHER, t->form, even, t->n * bytes, 1) / (t->n - 1);
+}
+
+cost_pair cost_team_list(cost_team *t, const cost_tile_form *f, bool sums, bool quick,
+                         cost_pair_tiles *tiles, int64_t *rows)
+{
+    cost_pair p = cost_team_pair(t, quick);
+    bool by_rows = t->coll == COST_ALL_REDUCE;
+    *tiles = (cost_pair_tiles){.form = f,
+                               .sums = sums || by_rows,
+                               .by_rows = by_rows,
+                               .n_ops = t->n_ops,
+                               .cols = t->cols,
+                               .k = t->k,
+                               .flag = COST_TILE_FLAG,
+                               .made = COST_TILE_MADE};
+    for (int k = 0; k < t->n_kinds; k++) {
+        const cl_class *c = &t->model->cluster->cls[t->cls[k]];
+        double sec = cost_op(t->model, t->cls[k], IR_OP_linear, COST_TILE_FLOPS,
+                             COST_TILE_FLOPS / COST_TILE_THIN);
+        tiles->clusters[k] = c->units / 2;
+        tiles->cycle[k] = sec / COST_TILE_FLOPS * c->units * cost_tile_flops();
+    }
+    p.tiles = tiles;
+    p.crowded = 1;
+    // A kernel of sums finds no processor free until the list is done.
+    for (int r = 0; r < t->n && t->coll == COST_REDUCE_SCATTER; r++)
+        t->after[r] = cost_op(t->model, t->cls[t->kind[r]], IR_OP_add, 0,
+                              (t->n + 1) * (double)t->rows[r] * t->row_bytes[t->kind[r]]);
+    if (!by_rows) return p;
+    for (int r = 0; r < t->n; r++)
+        rows[r] = t->rows[0] * (r + 1) / t->n - t->rows[0] * r / t->n;
+    p.rows = rows;
+    p.whole = p.back = p.late = false;
+    p.message = list_message;
+    return p;
+}
+
 bool cost_pairs_in(const cost_team *t, cost_form form)
 {
     return cost_form_exists(t->coll, form) &&

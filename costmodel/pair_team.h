@@ -25,6 +25,10 @@ typedef struct cost_team {
     double runs; // all-to-all: runs of memory that the columns of one row lie in
     double (*matmul)(void *ctx, int kind, int64_t rows); // seconds of all matmuls on some rows
     void *ctx;
+    // Where the ranks have kernels for lists of tiles: matmuls, columns of their results by kind
+    // and op, of their operand by kind; else n_ops is 0.
+    int n_ops;
+    const int64_t *cols, *k;
     double *after;                          // room for n; cost_team_pair fills it
     cost_contention beside[CL_MAX_CLASSES]; // so too
 } cost_team;
@@ -33,6 +37,23 @@ typedef struct cost_team {
 bool cost_pairs_in(const cost_team *t, cost_form form);
 // What the team's pair takes at its form. It points into t.
 cost_pair cost_team_pair(cost_team *t, bool quick);
+// Can the team's pair be a list of tiles, in this form? An all-reduce goes by rows.
+bool cost_team_lists(const cost_team *t, cost_form form);
+// The best list of a team: of the few quickest forms at a plain grouping the best groups (`quick`:
+// of one form, few groupings). At a form of the transfer that cost_team_lists. False: none.
+typedef struct cost_list {
+    const cost_tile_form *form;
+    bool sums, by_rows;
+    int n, chunk[COST_MAX_CHUNKS][3];
+    cost_pair_time time;
+} cost_list;
+bool cost_best_list(cost_team *t, bool quick, cost_list *best);
+// Whether a pair is planned as its list rather than in chunks, by the seconds of both.
+bool cost_list_first(cost_coll coll, double list, double chunked);
+// One list, of a form of tiles; tiles and rows (n, of an all-reduce) are the caller's room, and it
+// points into them and t.
+cost_pair cost_team_list(cost_team *t, const cost_tile_form *f, bool sums, bool quick,
+                         cost_pair_tiles *tiles, int64_t *rows);
 // Seconds of a collective of the link on `bytes`, without what ranks come apart to it; table NULL:
 // even; `apart`: runs of what all members hold together.
 double cost_team_seconds(const cost_team *t, cost_coll coll, cost_form form, const int64_t *table,

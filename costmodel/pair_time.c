@@ -124,6 +124,11 @@ static void share_link(int n, const int *stream, const double *work, double *end
     }
 }
 
+double pair_message_seconds(pair_pricer *x, int kind, int64_t rows)
+{
+    return seconds(x, true, kind, rows);
+}
+
 static double larger(double a, double b)
 {
     return a > b ? a : b;
@@ -141,8 +146,8 @@ static bool even(const cost_pair *p)
 }
 
 // What a rank sends, in order; behind[k]: matmuls before chunk k is sent.
-static void add_messages(pair_pricer *x, const pair_parts *g, int r, const int *behind,
-                         pair_sender *s)
+void pair_add_messages(pair_pricer *x, const pair_parts *g, int r, const int *behind,
+                       pair_sender *s)
 {
     const cost_pair *p = x->p;
     for (int k = 0; k < g->n; k++) {
@@ -165,7 +170,7 @@ static void add_messages(pair_pricer *x, const pair_parts *g, int r, const int *
 // When the messages of every chunk end, by receiver, if all are ready from the start; and by rank
 // when its link is free. Even messages, and those of which several are under way, end when the
 // sender's link and the receiver's are through.
-static void arrivals(pair_pricer *x, const pair_parts *g, table at, double *busy)
+void pair_arrivals(pair_pricer *x, const pair_parts *g, table at, double *busy)
 {
     const cost_pair *p = x->p;
     double out[COST_MAX_CHUNKS], in[COST_MAX_CHUNKS];
@@ -176,7 +181,7 @@ static void arrivals(pair_pricer *x, const pair_parts *g, table at, double *busy
         memset(rank, 0, sizeof *rank * (size_t)p->n);
         memset(at, 0, sizeof(table));
         for (int r = 0; r < p->n; r++)
-            add_messages(x, g, r, NULL, &rank[r]);
+            pair_add_messages(x, g, r, NULL, &rank[r]);
         pair_links_run(p->n, rank, p->flag, at);
         for (int r = 0; r < p->n; r++) {
             busy[r] = rank[r].sent;
@@ -229,7 +234,7 @@ static void consume(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
     table at;
     double busy[COST_MAX_PAIR_RANKS];
     int64_t begin[COST_MAX_PAIR_RANKS];
-    arrivals(x, g, at, busy);
+    pair_arrivals(x, g, at, busy);
     pair_first_rows(p, begin);
     for (int r = 0; r < p->n; r++) {
         double last = busy[r], idle = 0;
@@ -327,7 +332,7 @@ static void send_shared(pair_pricer *x, const pair_parts *g, const int64_t *begi
             for (int i = k; i < k + g->run[k]; i++)
                 behind[i] = s->n_matmuls;
         }
-        add_messages(x, g, r, behind, s);
+        pair_add_messages(x, g, r, behind, s);
     }
     pair_links_run(p->n, rank, p->flag, at);
     for (int r = 0; r < p->n; r++) {
@@ -339,7 +344,7 @@ static void send_shared(pair_pricer *x, const pair_parts *g, const int64_t *begi
 
 // When a rank has added what came for it, chunk k at came[k], all of it in `sec`: in the order in
 // which the last parts of others come. What a sum takes of a matmul that runs is not in it.
-static double add_up(const pair_parts *g, int64_t rows, const double *came, double sec)
+double pair_add_up(const pair_parts *g, int64_t rows, const double *came, double sec)
 {
     pair_added sums[2 * COST_MAX_CHUNKS];
     int n = rows > 0 && sec > 0 ? pair_sums(g, rows, sums) : 0;
@@ -383,7 +388,7 @@ static void produce(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
             came[k] = in + p->flag;
         }
         double after = p->after ? p->after[r] : 0;
-        total = larger(total, add_up(g, p->rows[r], came, after));
+        total = larger(total, pair_add_up(g, p->rows[r], came, after));
         t->transfer = larger(t->transfer, larger(sum, out) + after);
     }
     t->total = total;
@@ -420,7 +425,10 @@ double pair_price(pair_pricer *x, int (*chunk)[3], int n, cost_pair_time *t)
     pair_parts g;
     pair_parts_of(&g, x->p, chunk, n);
     memset(t, 0, sizeof *t);
-    (x->p->whole ? produce_whole : x->p->consumer ? consume : produce)(x, &g, t);
+    (x->p->tiles      ? pair_list_price
+     : x->p->whole    ? produce_whole
+     : x->p->consumer ? consume
+                      : produce)(x, &g, t);
     t->total += x->p->launch_overhead;
     for (int k = 0; k < x->p->n_kinds; k++)
         t->end[k] += x->p->launch_overhead;

@@ -338,7 +338,11 @@ static void put_pair(page *g, const syn_pair *x, int count)
     js_text(j, "w", say_op(g->a, p, syn_pair_start(p, x)));
     js_text(j, "form", hb_str_c(g->a, cost_form_name(s->form).s));
     js_integer(j, "n", count);
-    js_integer(j, "chunks", x->n_chunks);
+    const syn_tiles *t = &x->tiles;
+    const bool list = t->how & SYN_TILE_FIRST;
+    js_integer(j, "chunks", list ? t->n_chunks : x->n_chunks);
+    js_text(j, "tile", list ? hb_fmt(g->a, "tiles of %dx%d", t->rows, t->cols) : HB_STR(""));
+    js_real(j, "other_ms", 1e3 * (list ? x->chunked : t->total)); // 0: no other way
     js_real(j, "compute_ms", busy * 1e3);
     js_real(j, "transfer_ms", x->transfer * 1e3);
     js_real(j, "ms", x->total * 1e3);

@@ -205,6 +205,35 @@ static void put_tensors(js *j, hb_arena *a, const emit_plan *e, const emit_lines
     js_close(j, ']');
 }
 
+static void put_chunks(js *j, int (*chunk)[3], int n)
+{
+    js_key(j, "chunks");
+    js_open(j, '[');
+    for (int k = 0; k < n; k++) {
+        js_sep(j);
+        hb_printf(j->b, "[%d,%d", chunk[k][0], chunk[k][1]);
+        if (chunk[k][2]) hb_printf(j->b, ",%d", chunk[k][2]);
+        hb_putc(j->b, ']');
+    }
+    js_close(j, ']');
+}
+
+// The pair's list of tiles.
+static void put_tiles(js *j, const syn_tiles *x)
+{
+    js_key(j, "tiles");
+    js_open(j, '{');
+    js_integer(j, "rows", x->rows);
+    js_integer(j, "cols", x->cols);
+    js_flag(j, "turns", x->how & SYN_TILE_TURNS);
+    js_flag(j, "sums", x->how & SYN_TILE_SUMS);
+    js_flag(j, "by_rows", x->how & SYN_TILE_BY_ROWS);
+    js_flag(j, "planned", x->how & SYN_TILE_FIRST);
+    put_chunks(j, x->chunk, x->n_chunks);
+    js_real(j, "ms", x->total * 1e3);
+    js_close(j, '}');
+}
+
 static void put_overlap(js *j, const syn_program *p, const syn_pair *x)
 {
     double busy = 0;
@@ -213,16 +242,10 @@ static void put_overlap(js *j, const syn_program *p, const syn_pair *x)
     js_key(j, "overlap");
     js_open(j, '{');
     js_integer(j, "length", x->len);
-    js_key(j, "chunks");
-    js_open(j, '[');
-    for (int k = 0; k < x->n_chunks; k++) {
-        js_sep(j);
-        hb_printf(j->b, "[%d,%d", x->chunk[k][0], x->chunk[k][1]);
-        if (x->chunk[k][2]) hb_printf(j->b, ",%d", x->chunk[k][2]);
-        hb_putc(j->b, ']');
-    }
-    js_close(j, ']');
+    put_chunks(j, x->chunk, x->n_chunks);
     js_real(j, "ms", x->total * 1e3);
+    js_real(j, "chunks_ms", x->chunked * 1e3);
+    if (x->tiles.n_chunks) put_tiles(j, &x->tiles);
     js_real(j, "compute_ms", busy * 1e3);
     js_real(j, "transfer_ms", x->transfer * 1e3);
     js_real(j, "hidden_ms", syn_pair_hidden(p, x) * x->transfer * 1e3);

@@ -384,30 +384,67 @@ static hb_str chunk_text(hb_arena *a, const int *g)
     return g[2] ? hb_fmt(a, "{%d, %d, %d}", g[0], g[1], g[2]) : hb_fmt(a, "{%d, %d}", g[0], g[1]);
 }
 
+// The chunks as an argument; many are a table of their own.
+static hb_str chunks_arg(place *s, int (*chunk)[3], int n)
+{
+    pt *t = s->t;
+    hb_buf list = {.arena = t->a};
+    hb_str *item = HB_ARRAY(t->a, hb_str, n);
+    hb_puts(&list, "(const int64_t[][3]){");
+    for (int k = 0; k < n; k++) {
+        item[k] = chunk_text(t->a, chunk[k]);
+        hb_printf(&list, "%s%.*s", k ? ", " : "", HB_ARG(item[k]));
+    }
+    hb_putc(&list, '}');
+    if (list.n <= 60) return hb_done(&list);
+    hb_str name = emit_unique(t->a, s->locals, HB_STR("chunks"));
+    lines_fill(&t->l, s->indent, hb_fmt(t->a, "static const int64_t %.*s[][3] = {", HB_ARG(name)),
+               item, n, "};", NULL);
+    return name;
+}
+
+static hb_str how_text(hb_arena *a, unsigned how)
+{
+    static const struct {
+        unsigned bit;
+        const char *name;
+    } bits[] = {{SYN_TILE_TURNS, "HAP_TILE_TURNS"},
+                {SYN_TILE_SUMS, "HAP_TILE_SUMS"},
+                {SYN_TILE_BY_ROWS, "HAP_TILE_BY_ROWS"},
+                {SYN_TILE_FIRST, "HAP_TILE_FIRST"}};
+    hb_buf b = {.arena = a};
+    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
+        if (how & bits[i].bit) hb_printf(&b, "%s%s", b.n ? " | " : "", bits[i].name);
+    return b.n ? hb_done(&b) : HB_STR("0");
+}
+
+// The pair's list of tiles, and what it takes.
+static void print_tiles(place *s, const syn_tiles *x)
+{
+    pt *t = s->t;
+    hb_str arg[6] = {HB_STR("r"),
+                     hb_fmt(t->a, "%d", x->rows),
+                     hb_fmt(t->a, "%d", x->cols),
+                     how_text(t->a, x->how),
+                     hb_fmt(t->a, "%d", x->n_chunks),
+                     chunks_arg(s, x->chunk, x->n_chunks)};
+    lines_note note = {.number = pt_ms(t->a, x->total)};
+    note.text[0] = note.text[1] = HB_STR("as one list of tiles");
+    lines_call(&t->l, s->indent, HB_STR("hap_tiles("), arg, 6, &note);
+}
+
 // Where a pair begins: its chunks of rows, and what they take.
 static void print_overlap(place *s, const syn_pair *x)
 {
     pt *t = s->t;
-    hb_buf list = {.arena = t->a};
-    hb_str *item = HB_ARRAY(t->a, hb_str, x->n_chunks);
-    hb_puts(&list, "(const int64_t[][3]){");
-    for (int k = 0; k < x->n_chunks; k++) {
-        item[k] = chunk_text(t->a, x->chunk[k]);
-        hb_printf(&list, "%s%.*s", k ? ", " : "", HB_ARG(item[k]));
-    }
-    hb_putc(&list, '}');
-    hb_str arg[3] = {HB_STR("r"), hb_fmt(t->a, "%d", x->n_chunks), hb_done(&list)};
-    if (list.n > 60) {
-        arg[2] = emit_unique(t->a, s->locals, HB_STR("fusions"));
-        lines_fill(&t->l, s->indent,
-                   hb_fmt(t->a, "static const int64_t %.*s[][3] = {", HB_ARG(arg[2])), item,
-                   x->n_chunks, "};", NULL);
-    }
-    lines_note note = {.number = pt_ms(t->a, x->total)};
+    hb_str arg[3] = {HB_STR("r"), hb_fmt(t->a, "%d", x->n_chunks),
+                     chunks_arg(s, x->chunk, x->n_chunks)};
+    lines_note note = {.number = pt_ms(t->a, x->chunked)};
     note.text[1] = hb_fmt(t->a, "%.*s one after the other", HB_ARG(pt_ms(t->a, x->sequential)));
     note.text[0] = hb_fmt(t->a, "%.*s, %.0f %% of the transfer hidden", HB_ARG(note.text[1]),
                           100 * syn_pair_hidden(t->p, x));
     lines_call(&t->l, s->indent, HB_STR("hap_overlap("), arg, 3, &note);
+    if (x->tiles.n_chunks) print_tiles(s, &x->tiles);
 }
 
 static void print_one(place *s, int index)

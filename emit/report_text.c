@@ -316,17 +316,33 @@ static void put_collectives(hb_buf *out, hb_arena *a, const emit_plan *e)
     }
 }
 
-static hb_str chunks_text(hb_arena *a, const syn_pair *x)
+static void put_chunks(hb_buf *b, int (*chunk)[3], int n)
 {
-    hb_buf b = {.arena = a};
-    for (int k = 0; k < x->n_chunks; k++) {
-        bool next = k == 0 || x->chunk[k][0] != x->chunk[k - 1][0];
-        int w = x->chunk[k][1];
-        if (next) hb_printf(&b, "%s%d:", w < 0 ? "+" : k ? " " : "", x->chunk[k][0]);
-        hb_printf(&b, "%s%d", next ? "" : w < 0 ? "+" : ",", w < 0 ? -w : w);
-        if (x->chunk[k][2]) hb_printf(&b, "/%d", x->chunk[k][2]);
+    for (int k = 0; k < n; k++) {
+        bool next = k == 0 || chunk[k][0] != chunk[k - 1][0];
+        int w = chunk[k][1];
+        if (next) hb_printf(b, "%s%d:", w < 0 ? "+" : k ? " " : "", chunk[k][0]);
+        hb_printf(b, "%s%d", next ? "" : w < 0 ? "+" : ",", w < 0 ? -w : w);
+        if (chunk[k][2]) hb_printf(b, "/%d", chunk[k][2]);
     }
-    return hb_done(&b);
+}
+
+// The way that is planned, then the other one with what it would take.
+static hb_str ways_text(hb_arena *a, const syn_pair *x)
+{
+    const syn_tiles *t = &x->tiles;
+    hb_buf chunks = {.arena = a}, list = {.arena = a};
+    put_chunks(&chunks, x->chunk, x->n_chunks);
+    if (t->n_chunks == 0) return hb_done(&chunks);
+    hb_printf(
+        &list, "tiles %dx%d%s%s%s ", t->rows, t->cols, t->how & SYN_TILE_TURNS ? " in turns" : "",
+        t->how & SYN_TILE_SUMS ? " with sums" : "", t->how & SYN_TILE_BY_ROWS ? " by rows" : "");
+    put_chunks(&list, t->chunk, t->n_chunks);
+    if (t->how & SYN_TILE_FIRST)
+        return hb_fmt(a, "%.*s; chunks %.*s %s", HB_ARG(hb_done(&list)), HB_ARG(hb_done(&chunks)),
+                      ms(a, x->chunked));
+    return hb_fmt(a, "%.*s; %.*s %s", HB_ARG(hb_done(&chunks)), HB_ARG(hb_done(&list)),
+                  ms(a, t->total));
 }
 
 // A line for pairs that print alike.
@@ -349,13 +365,14 @@ static void put_pairs(hb_buf *out, hb_arena *a, const emit_plan *e)
                             consumer ? "behind" : "before", cost_coll_name(s->coll),
                             cost_form_name(s->form).s, HB_ARG(ops), ms(a, busy), ms(a, x->transfer),
                             ms(a, x->total), ms(a, x->sequential), 100 * syn_pair_hidden(p, x),
-                            HB_ARG(chunks_text(a, x)));
+                            HB_ARG(ways_text(a, x)));
         row_of(&r, key, i)->count++;
     }
     if (r.rows.n == 0) return;
-    hb_puts(out, "\nPairs (number, matmul before or behind which collective, form; each: ms of "
-                 "matmuls, transfer, both together, one after the other, share of the transfer "
-                 "hidden; chunks as distance:weights, + joins)\n");
+    hb_puts(out,
+            "\nPairs (number, matmul before or behind which collective, form; each: ms of "
+            "matmuls, transfer, both together, one after the other, share of the transfer "
+            "hidden; chunks as distance:weights, + joins; behind ; the other way and its ms)\n");
     for (int i = 0; i < r.rows.n; i++)
         hb_printf(out, "  %4d  %.*s\n", r.rows.p[i].count, HB_ARG(r.rows.p[i].key));
 }

@@ -46,12 +46,14 @@ typedef struct shape {
 } shape;
 
 typedef enum { MATMUL, COLLECTIVE, SEQUENCE, PAIR } what;
+// In chunks; as the runtime likes; as the list of tiles that is said.
+typedef enum { BY_CHUNKS, AS_RUN, BY_LIST } tiles_way;
 typedef struct method {
     what what;
     const char *by; // planner, also, tried
     hap_form form;
     group_list list;
-    bool tiles;          // a pair that may run as one list of tiles, where that is quicker
+    tiles_way tiles;     // of a pair
     bool fits, compared; // compared: in the turns that follow the first ones
     int program, repeats, n_calls;
     profile_call *call;
@@ -153,6 +155,7 @@ static bool add(bench *b, const method *m)
     hap_dim whole = WHOLE(all), k = WHOLE(b->s.k), n = WHOLE(b->s.n);
     const int64_t(*chunks)[3] = (const int64_t(*)[3])m->list.chunk;
     hap_coll_call c = {.axes = AXIS(0), .form = m->form};
+    const hap_pair_tiles *tiles = m->list.tiles.said ? &m->list.tiles : NULL;
     bool put = hap_form_put(m->form);
     bool pair = m->what == SEQUENCE || m->what == PAIR;
     if (b->ag) {
@@ -165,7 +168,7 @@ static bool add(bench *b, const method *m)
         if (!b->result) b->result = y;
         c.kind = HAP_ALL_GATHER;
         if (m->what == MATMUL) profile_add_matmul(p, y, full, w);
-        if (pair) profile_add_gathered(p, m->form, m->list.n, chunks, full, x, w, y);
+        if (pair) profile_add_gathered(p, m->form, m->list.n, chunks, tiles, full, x, w, y);
         if (m->what == COLLECTIVE) {
             profile_add_coll(p, &c, full, x);
             profile_add(p, CALL_WAIT);
@@ -183,7 +186,7 @@ static bool add(bench *b, const method *m)
     if (!x || !w || !y || !dst) return false;
     if (!b->result) b->result = dst;
     if (m->what == MATMUL) profile_add_matmul(p, y, x, w);
-    if (pair) profile_add_scattered(p, &c, m->list.n, chunks, dst, y, x, w);
+    if (pair) profile_add_scattered(p, &c, m->list.n, chunks, tiles, dst, y, x, w);
     if (m->what == COLLECTIVE) {
         profile_add_coll(p, &c, dst, y);
         profile_add(p, CALL_WAIT);
@@ -195,7 +198,9 @@ static bool add(bench *b, const method *m)
 static void take(bench *b, method *m)
 {
     hap_backend_program(b->r, m->program);
-    b->r->opt.cuda.tiles = m->tiles ? HAP_CUDA_tiles_on : HAP_CUDA_tiles_off;
+    b->r->opt.cuda.tiles = m->tiles == AS_RUN    ? HAP_CUDA_tiles_on
+                           : m->tiles == BY_LIST ? HAP_CUDA_tiles_plan
+                                                 : HAP_CUDA_tiles_off;
     b->p.call = m->call;
     b->p.n_calls = m->n_calls;
 }
@@ -276,7 +281,7 @@ static double median(method *m)
 // that may run by tiles; their samples begin again.
 static void choose(bench *b)
 {
-    int best[2] = {-1, -1};
+    int best[3] = {-1, -1, -1};
     for (int i = 0; i < b->n_methods; i++) {
         method *m = &b->method[i];
         bool tried = m->what == PAIR && strcmp(m->by, "tried") == 0;
@@ -285,7 +290,7 @@ static void choose(bench *b)
         if (tried && m->fits && (*first < 0 || median(m) < median(&b->method[*first]))) *first = i;
     }
     hap_comm_broadcast(b->r, best, sizeof best);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         if (best[i] >= 0) b->method[best[i]].compared = true;
     for (int i = 0; i < b->n_methods; i++)
         if (b->method[i].compared) b->method[i].n_samples = 0;
@@ -366,16 +371,24 @@ static method *add_method(bench *b, what w, hap_form form, const char *by, const
     if (b->n_methods == MOST_METHODS) return NULL;
     method *m = &b->method[b->n_methods++];
     *m = (method){.what = w, .form = form, .by = by, .program = (int)(m - b->method)};
-    if (chunks) m->list = *chunks;
+    if (chunks) {
+        m->list = *chunks;
+        m->list.tiles.chunk = (const int64_t(*)[3])m->list.listed;
+    }
     return m;
 }
 
-// In chunks, and as the runtime likes.
+// In chunks; and if a list of tiles is said, as the runtime likes and as that list. Of those that
+// are given beside the planner's the list alone.
 static void add_pair(bench *b, hap_form form, const char *by, const group_list *chunks)
 {
-    for (int tiles = 0; tiles < (b->p.device.gpu && hap_form_put(form) ? 2 : 1); tiles++) {
+    const bool listed = b->p.device.gpu && hap_form_put(form) && chunks->tiles.said;
+    const bool also = strcmp(by, "also") == 0;
+    for (int tiles = also && listed ? BY_LIST : 0; tiles < (listed ? 3 : 1); tiles++) {
         method *m = add_method(b, PAIR, form, by, chunks);
-        if (m) m->tiles = tiles;
+        if (!m) return;
+        m->tiles = (tiles_way)tiles;
+        if (tiles == BY_LIST) m->list.tiles.how |= HAP_TILE_FIRST;
     }
 }
 
@@ -383,7 +396,7 @@ static void add_pair(bench *b, hap_form form, const char *by, const group_list *
 static void add_tried(bench *b, int most)
 {
     bool reduce = b->s.kind[1] == 'R';
-    group_list l;
+    group_list l = {.n = 0};
     for (int i = 0; i < most && groups_tried(&l, b->s.kind, b->r->n_ranks, i); i++) {
         for (int flat = 0; flat <= reduce; flat++) {
             hap_form form = flat ? FORM_FLAT : FORM_PUT(1);
@@ -415,7 +428,8 @@ static void report(bench *b, method *m)
         "\"method\":\"%s\",\"form\":\"%s\",\"chosen\":\"%s\",\"chunks\":\"%s\",\"tiles\":%s",
         b->s.kind, (long long)b->s.m, (long long)b->s.n, (long long)b->s.k, b->r->n_ranks,
         b->s.name, what_name[m->what], m->what == MATMUL ? "" : hap_form_name(m->form).s, m->by,
-        m->list.text, m->tiles ? "true" : "false");
+        m->list.text, m->tiles == AS_RUN ? "true" : "false");
+    if (m->tiles == BY_LIST) printf(",\"list\":true");
     if (m->n_samples > 0) printf(",\"ms\":%.4f,\"p95\":%.4f", ms, m->ms[m->n_samples * 95 / 100]);
     printf(",\"compared\":%s,\"samples\":%d,\"wrong\":%lld}\n", m->compared ? "true" : "false",
            m->n_samples, (long long)m->wrong);

@@ -4,21 +4,36 @@
 #include <string.h>
 
 // "0 1 2*3 3*-1 3/2": {distance, weight, via}.
-static void parse(group_list *l, const char *t)
+static int parse_groups(int64_t (*chunk)[3], const char **text)
 {
-    *l = (group_list){.n = 0};
-    snprintf(l->text, sizeof l->text, "%s", t);
-    for (int d, w, used; l->n < MOST_CHUNKS && sscanf(t, "%d%n", &d, &used) == 1; l->n++) {
+    const char *t = *text;
+    int n = 0;
+    for (int d, w, used; n < MOST_CHUNKS && sscanf(t, "%d%n", &d, &used) == 1; n++) {
         t += used;
         w = 1;
         if (sscanf(t, "*%d%n", &w, &used) == 1) t += used;
-        l->chunk[l->n][0] = d;
-        l->chunk[l->n][1] = w;
-        l->chunk[l->n][2] = 0;
+        chunk[n][0] = d;
+        chunk[n][1] = w;
+        chunk[n][2] = 0;
         if (sscanf(t, "/%d%n", &w, &used) != 1) continue;
         t += used;
-        l->chunk[l->n][2] = w;
+        chunk[n][2] = w;
     }
+    *text = t;
+    return n;
+}
+
+static void parse(group_list *l, const char *t)
+{
+    int used;
+    *l = (group_list){.n = 0};
+    snprintf(l->text, sizeof l->text, "%s", t);
+    l->n = parse_groups(l->chunk, &t);
+    hap_pair_tiles *x = &l->tiles;
+    if (sscanf(t, " | %dx%d %u%n", &x->rows, &x->cols, &x->how, &used) != 3) return;
+    t += used;
+    x->n_chunks = parse_groups(l->listed, &t);
+    x->said = x->n_chunks > 0;
 }
 
 bool groups_same(const group_list *a, const group_list *b)

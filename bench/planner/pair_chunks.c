@@ -4,9 +4,10 @@
 //
 //     pair_chunks CLUSTER.yaml SHAPES [--cut] [--price CHUNKS]
 //
-// A line a shape that is run on as many ranks as the cluster has: its name, the form, and the
-// chunks that overlap-bench takes; or "sequential". Behind # the predicted ms of pair, sequence,
-// matmul, transfer. --cut: rows and the weight in proportion to peak rates instead of even.
+// A line a shape that is run on as many ranks as the cluster has: its name, the form, the chunks
+// that overlap-bench takes and, behind |, the list of tiles: tile, how, groups; or "sequential".
+// Behind # the predicted ms of pair, sequence, matmul, transfer, and of chunks and list. --cut:
+// rows and the weight in proportion to peak rates instead of even.
 // --price: the predicted ms of each of these chunks instead, lines as this program writes them.
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +30,17 @@ typedef struct team {
     int kind[COST_MAX_PAIR_RANKS], rank_of[CL_MAX_CLASSES]; // rank_of: a kind
     int64_t rows[COST_MAX_PAIR_RANKS], all_rows[1], inner[COST_MAX_PAIR_RANKS];
     double after[COST_MAX_PAIR_RANKS];
+    int64_t cols[CL_MAX_CLASSES], k[CL_MAX_CLASSES], shares[COST_MAX_PAIR_RANKS];
 } team;
+
+// What is chosen: chunks and, n_list > 0, a list of tiles.
+typedef struct chosen {
+    cost_form form;
+    int n, chunk[COST_MAX_CHUNKS][3];
+    cost_pair_time at;
+    cost_list list;
+    bool first; // the list
+} chosen;
 
 static double matmul(void *ctx, int kind, int64_t rows)
 {
@@ -61,37 +72,91 @@ static double collective(team *t)
     return transfer;
 }
 
+static void print_groups(int (*g)[3], int n)
+{
+    for (int i = 0; i < n; i++) {
+        printf(" %d", g[i][0]);
+        if (g[i][1] != 1) printf("*%d", g[i][1]);
+        if (g[i][2]) printf("/%d", g[i][2]);
+    }
+}
+
 static void choose(team *t)
 {
-    int chunk[COST_MAX_CHUNKS][3], best[COST_MAX_CHUNKS][3], n_best = 0;
+    chosen best = {.form = COST_EVEN};
     double most = slowest(t), transfer = collective(t), alone = most + transfer, least = alone;
-    cost_pair_time time = {0}, at = {0};
-    cost_form form = COST_EVEN;
+    cost_pair_time time = {0};
     const cost_forms forms = cost_forms_of(t->is.coll, t->is.n, true);
     for (int i = 0; i < forms.n; i++) {
-        cost_form f = forms.form[i];
-        if (!cost_pairs_in(&t->is, f)) continue;
-        t->is.form = f;
+        chosen x = {.form = forms.form[i]};
+        if (!cost_pairs_in(&t->is, x.form)) continue;
+        t->is.form = x.form;
         cost_pair p = cost_team_pair(&t->is, false);
-        int n = cost_pair_search(&p, COST_MAX_CHUNKS, chunk, &time);
+        x.n = cost_pair_search(&p, COST_MAX_CHUNKS, x.chunk, &x.at);
         cl_kind on = t->is.model->cluster->cls[t->is.cls[0]].kind;
-        if (n == 0 || time.total >= least) continue;
-        if (!cost_pair_pays(&p, on, time.total, cost_pair_matmuls(chunk, n), most, transfer))
-            continue;
-        least = time.total;
-        at = time;
-        form = f;
-        n_best = n;
-        memcpy(best, chunk, sizeof best);
+        bool pays = x.n > 0 && cost_pair_pays(&p, on, x.at.total, cost_pair_matmuls(x.chunk, x.n),
+                                              most, transfer);
+        if (cost_team_lists(&t->is, x.form)) cost_best_list(&t->is, false, &x.list);
+        cost_pair list = {.doubt = p.doubt};
+        if (x.list.n && !cost_pair_pays(&list, on, x.list.time.total, 1, most, transfer))
+            x.list.n = 0;
+        if (!pays && x.list.n == 0) continue;
+        if (x.n == 0) x.n = 1, x.chunk[0][0] = 0, x.chunk[0][1] = 1; // one after the other
+        x.first = x.list.n && (!pays || cost_list_first(t->is.coll, x.list.time.total, x.at.total));
+        double took = x.first ? x.list.time.total : x.at.total;
+        if (took >= least) continue;
+        least = took;
+        best = x;
+        time = x.first ? x.list.time : x.at;
     }
-    printf("%s %s %s", t->s.kind, t->s.name, n_best ? cost_form_name(form).s : "sequential");
-    for (int i = 0; i < n_best; i++) {
-        printf(" %d", best[i][0]);
-        if (best[i][1] != 1) printf("*%d", best[i][1]);
-        if (best[i][2]) printf("/%d", best[i][2]);
+    printf("%s %s %s", t->s.kind, t->s.name, best.n ? cost_form_name(best.form).s : "sequential");
+    print_groups(best.chunk, best.n);
+    if (best.list.n) {
+        const cost_list *l = &best.list;
+        unsigned how = (l->form->turns ? 1u : 0u) | (l->sums ? 2u : 0u) | (l->by_rows ? 4u : 0u);
+        printf(" | %dx%d %u", l->form->rows, l->form->cols, how | (best.first ? 8u : 0u));
+        print_groups(best.list.chunk, l->n);
     }
-    printf(" # %.3f %.3f %.3f %.3f\n", 1e3 * least, 1e3 * alone,
-           1e3 * matmul(t, t->kind[0], t->s.m), 1e3 * at.transfer);
+    printf(" # %.3f %.3f %.3f %.3f", 1e3 * least, 1e3 * alone, 1e3 * matmul(t, t->kind[0], t->s.m),
+           1e3 * time.transfer);
+    if (best.n) printf(" %.3f %.3f", 1e3 * best.at.total, 1e3 * best.list.time.total);
+    printf("\n");
+}
+
+static int parse_groups(const char *at, int (*chunk)[3], const char **end)
+{
+    int n = 0, used = 0;
+    for (int d; n < COST_MAX_CHUNKS && sscanf(at, "%d%n", &d, &used) == 1; n++) {
+        at += used;
+        chunk[n][0] = d;
+        chunk[n][1] = 1;
+        chunk[n][2] = 0;
+        if (sscanf(at, "*%d%n", &chunk[n][1], &used) == 1) at += used;
+        if (sscanf(at, "/%d%n", &chunk[n][2], &used) == 1) at += used;
+    }
+    *end = at;
+    return n;
+}
+
+// Predicted seconds of a line behind its form, of its list if it has one.
+static double priced(team *t, const char *at)
+{
+    int chunk[COST_MAX_CHUNKS][3], rows, cols, used;
+    unsigned how;
+    cost_pair_tiles tiles;
+    cost_pair_time time;
+    int n = parse_groups(at, chunk, &at);
+    cost_pair p = cost_team_pair(&t->is, false);
+    if (n == 0) return -1;
+    if (sscanf(at, " | %dx%d %u%n", &rows, &cols, &how, &used) == 3) {
+        n = parse_groups(at + used, chunk, &at);
+        for (int i = 0; i < COST_TILE_FORMS; i++) {
+            const cost_tile_form *f = &cost_tile_forms[i];
+            if (f->rows == rows && f->cols == cols && f->turns == (int)(how & 1u))
+                p = cost_team_list(&t->is, f, how & 2u, false, &tiles, t->shares);
+        }
+    }
+    return cost_pair_seconds(&p, chunk, n, &time);
 }
 
 // Of every line of the file that names the shape.
@@ -99,28 +164,18 @@ static void price(team *t, const char *path)
 {
     FILE *in = fopen(path, "r");
     for (char line[512], kind[4], name[64], form[16]; in && fgets(line, sizeof line, in);) {
-        int chunk[COST_MAX_CHUNKS][3], n = 0, used = 0;
+        int used = 0;
         if (sscanf(line, "%3s %63s %15s%n", kind, name, form, &used) != 3 ||
             strcmp(kind, t->s.kind) != 0 || strcmp(name, t->s.name) != 0)
             continue;
-        const char *at = line + used;
-        for (int d; n < COST_MAX_CHUNKS && sscanf(at, "%d%n", &d, &used) == 1; n++) {
-            at += used;
-            chunk[n][0] = d;
-            chunk[n][1] = 1;
-            chunk[n][2] = 0;
-            if (sscanf(at, "*%d%n", &chunk[n][1], &used) == 1) at += used;
-            if (sscanf(at, "/%d%n", &chunk[n][2], &used) == 1) at += used;
-        }
         line[strcspn(line, "#\n")] = 0;
         const cost_forms forms = cost_forms_of(t->is.coll, t->is.n, true);
-        for (int i = 0; n > 0 && i < forms.n; i++) {
+        for (int i = 0; i < forms.n; i++) {
             cost_form f = forms.form[i];
-            cost_pair_time time;
             if (!cost_pairs_in(&t->is, f) || strcmp(form, cost_form_name(f).s) != 0) continue;
             t->is.form = f;
-            cost_pair p = cost_team_pair(&t->is, false);
-            printf("%s # %.4f\n", line, 1e3 * cost_pair_seconds(&p, chunk, n, &time));
+            double sec = priced(t, line + used);
+            if (sec > 0) printf("%s # %.4f\n", line, 1e3 * sec);
         }
         if (strcmp(form, "sequential") == 0)
             printf("%s # %.4f\n", line, 1e3 * (slowest(t) + collective(t)));
@@ -205,11 +260,18 @@ int main(int argc, char **argv)
         t.ag = s->kind[1] == 'G';
         bool whole = s->kind[1] == 'R';
         is->coll = t.ag ? COST_ALL_GATHER : whole ? COST_ALL_REDUCE : COST_REDUCE_SCATTER;
+        is->n_ops = 1;
+        is->cols = t.cols;
+        is->k = t.k;
         for (int k = 0; k < is->n_kinds; k++)
             is->row_bytes[k] = 2 * (double)(t.ag ? s->k : s->n);
         cut(is->n, t.rows, s->m, 1, weight);
         cut(is->n, t.inner, t.ag ? s->n : s->k, 64, weight);
         t.all_rows[0] = s->m;
+        for (int k = 0; k < is->n_kinds; k++) {
+            t.cols[k] = t.ag ? t.inner[t.rank_of[k]] : s->n;
+            t.k[k] = t.ag ? s->k : t.inner[t.rank_of[k]];
+        }
         is->rows = whole ? t.all_rows : t.rows;
         if (prices)
             price(&t, prices);

@@ -67,6 +67,17 @@ def fail(m):
         m.check("fail-puts", ["tests/cli/cli_run_test.sh", "cuda", "pushes"], 100)
 
 
+def fail_tiles(m):
+    """ranks killed and stopped while pairs run as lists of tiles, on 2 GPUs or more: one message each"""
+    if m.gpus >= 2:
+        m.check("fail-tiles", ["tests/cli/cli_run_test.sh", "cuda", "tiles"], 200)
+
+
+def litmus(m):
+    """a million rounds of each signal of lists of tiles, and protocols spoilt on purpose"""
+    m.check("litmus", [m.test("tile_litmus_cuda_test"), "1000000"], 120)
+
+
 def train(m):
     """tiny models against PyTorch on 1 and 4 GPUs, and each way to run a step"""
     m.check("train", ["tests/cuda/train_cuda.sh", *m.o.parts], 600)

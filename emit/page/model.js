@@ -154,8 +154,8 @@ function pairTable() {
     return h('div', {}, h('h3', {}, term('overlapped pair', 'Overlapped pairs')), h('table', {},
         h('thead', {}, h('tr', {}, head.map((t, i) => h('th', {scope: 'col', class: i === 1 || i === 2 ? 'opt' + (i > 1 ? ' r' : '') : i > 1 && 'r'}, t)))),
         h('tbody', {}, D.pairs.map(p => h('tr', {}, h('td', {}, h('span', {class: 'name'}, p.op), p.more ? ` and ${p.more} more` : '', h('small', {}, p.n > 1 ? `${p.n} times` : '')),
-            h('td', {class: 'opt'}, `${p.w}, ${p.form}`, h('small', {}, p.consumer ? 'read by the matmul' : 'of what the matmul makes')), h('td', {class: 'r opt'}, p.chunks),
-            h('td', {class: 'r'}, ms(p.sequential_ms)), h('td', {class: 'r'}, ms(p.ms), h('small', {}, `${ms(p.compute_ms)} and ${ms(p.transfer_ms)}`)))))));
+            h('td', {class: 'opt'}, `${p.w}, ${p.form}`, h('small', {}, p.consumer ? 'read by the matmul' : 'of what the matmul makes')), h('td', {class: 'r opt'}, p.chunks, h('small', {}, p.tile)),
+            h('td', {class: 'r'}, ms(p.sequential_ms)), h('td', {class: 'r'}, ms(p.ms), h('small', {}, `${ms(p.compute_ms)} and ${ms(p.transfer_ms)}${p.other_ms ? `; ${p.tile ? 'in chunks' : 'as tiles'} ${ms(p.other_ms)}` : ''}`)))))));
 }
 
 function showSending() {

@@ -197,8 +197,9 @@ void(hap_tiles)(hap_rank *r, int rows, int cols, unsigned how, int n_chunks,
 {
     if (r->evaluating && !r->pair.open) return;
     begin(r, "hap_tiles");
-    hap_pair_tile(r, &(hap_pair_tiles){
-                         .rows = rows, .cols = cols, .how = how, .n_chunks = n_chunks, .chunk = chunks});
+    hap_pair_tile(
+        r, &(hap_pair_tiles){
+               .rows = rows, .cols = cols, .how = how, .n_chunks = n_chunks, .chunk = chunks});
     r->doing = NULL;
 }
 

@@ -46,6 +46,7 @@ typedef struct profile_call {
     hap_tensor *dst, *src; // of coll
     int n_chunks;          // OVERLAP
     const int64_t (*chunks)[3];
+    const hap_pair_tiles *tiles; // NULL: no list
 } profile_call;
 
 typedef struct profile {
@@ -85,14 +86,15 @@ profile_call *profile_add(profile *p, profile_call_kind kind);
 void profile_add_coll(profile *p, const hap_coll_call *c, hap_tensor *dst, hap_tensor *src);
 
 void profile_add_matmul(profile *p, hap_tensor *y, hap_tensor *x, hap_tensor *w); // y = x w
-// An all-gather of x and y = x w beside it, in chunks; without chunks one
-// after the other. `form` as for coll_all_gather_start.
+// An all-gather of x and y = x w beside it, in chunks and, unless NULL, as a list of tiles; without
+// chunks one after the other. `form` as for coll_all_gather_start.
 void profile_add_gathered(profile *p, hap_form form, int n_chunks, const int64_t (*chunks)[3],
-                          hap_tensor *full, hap_tensor *x, hap_tensor *w, hap_tensor *y);
+                          const hap_pair_tiles *tiles, hap_tensor *full, hap_tensor *x,
+                          hap_tensor *w, hap_tensor *y);
 // y = x w, then a collective of y to dst.
 void profile_add_scattered(profile *p, const hap_coll_call *c, int n_chunks,
-                           const int64_t (*chunks)[3], hap_tensor *dst, hap_tensor *y,
-                           hap_tensor *x, hap_tensor *w);
+                           const int64_t (*chunks)[3], const hap_pair_tiles *tiles, hap_tensor *dst,
+                           hap_tensor *y, hap_tensor *x, hap_tensor *w);
 
 // Seconds of the calls, from a barrier to when the device is done, the step's own overhead taken
 // off: the median over some steps, at least 1 ns.

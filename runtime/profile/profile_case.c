@@ -91,12 +91,14 @@ void profile_add_coll(profile *p, const hap_coll_call *coll, hap_tensor *dst, ha
            (long long)scratch);
 }
 
-static void bracket(profile *p, profile_call_kind kind, int n_chunks, const int64_t (*chunks)[3])
+static void bracket(profile *p, profile_call_kind kind, int n_chunks, const int64_t (*chunks)[3],
+                    const hap_pair_tiles *tiles)
 {
     if (n_chunks == 0) return;
     profile_call *c = profile_add(p, kind);
     c->n_chunks = n_chunks;
     c->chunks = chunks;
+    c->tiles = tiles;
 }
 
 void profile_add_matmul(profile *p, hap_tensor *y, hap_tensor *x, hap_tensor *w)
@@ -111,24 +113,25 @@ void profile_add_matmul(profile *p, hap_tensor *y, hap_tensor *x, hap_tensor *w)
 }
 
 void profile_add_gathered(profile *p, hap_form form, int n_chunks, const int64_t (*chunks)[3],
-                          hap_tensor *full, hap_tensor *x, hap_tensor *w, hap_tensor *y)
+                          const hap_pair_tiles *tiles, hap_tensor *full, hap_tensor *x,
+                          hap_tensor *w, hap_tensor *y)
 {
     hap_coll_call c = {.kind = HAP_ALL_GATHER, .axes = AXIS(0), .form = form};
-    bracket(p, CALL_OVERLAP, n_chunks, chunks);
+    bracket(p, CALL_OVERLAP, n_chunks, chunks, tiles);
     profile_add_coll(p, &c, full, x);
     profile_add(p, CALL_WAIT);
     profile_add_matmul(p, y, full, w);
-    bracket(p, CALL_OVERLAPPED, n_chunks, chunks);
+    bracket(p, CALL_OVERLAPPED, n_chunks, chunks, tiles);
 }
 
 void profile_add_scattered(profile *p, const hap_coll_call *c, int n_chunks,
-                           const int64_t (*chunks)[3], hap_tensor *dst, hap_tensor *y,
-                           hap_tensor *x, hap_tensor *w)
+                           const int64_t (*chunks)[3], const hap_pair_tiles *tiles, hap_tensor *dst,
+                           hap_tensor *y, hap_tensor *x, hap_tensor *w)
 {
-    bracket(p, CALL_OVERLAP, n_chunks, chunks);
+    bracket(p, CALL_OVERLAP, n_chunks, chunks, tiles);
     profile_add_matmul(p, y, x, w);
     profile_add_coll(p, c, dst, y);
-    bracket(p, CALL_OVERLAPPED, n_chunks, chunks);
+    bracket(p, CALL_OVERLAPPED, n_chunks, chunks, tiles);
     profile_add(p, CALL_WAIT);
 }
 
@@ -179,6 +182,9 @@ double profile_step(profile *p)
             break;
         case CALL_OVERLAP:
             hap_overlap(r, c->n_chunks, c->chunks);
+            if (c->tiles)
+                hap_tiles(r, c->tiles->rows, c->tiles->cols, c->tiles->how, c->tiles->n_chunks,
+                          c->tiles->chunk);
             break;
         case CALL_OVERLAPPED:
             hap_overlapped(r);

@@ -34,8 +34,8 @@ static double measure(profile *p, const pair_case *c)
         fits = x && full && w && y && part && y_part;
         if (!fits) break;
         if (c->gathers && c->multiplies) {
-            profile_add_gathered(p, FORM_PUT(1), c->n_chunks, (const int64_t(*)[3])c->chunks, full,
-                                 x, w, y);
+            profile_add_gathered(p, FORM_PUT(1), c->n_chunks, (const int64_t(*)[3])c->chunks, NULL,
+                                 full, x, w, y);
         } else if (c->gathers) {
             hap_coll_call g = {.kind = HAP_ALL_GATHER, .axes = AXIS(0), .form = FORM_PUT(1)};
             profile_add_coll(p, &g, full, x);

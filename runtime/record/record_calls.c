@@ -531,8 +531,9 @@ void(hap_tiles)(hap_rank *r, int rows, int cols, unsigned how, int n_chunks,
 {
     r->doing = "hap_tiles";
     HAP_CK(r, r->in_step, "called outside the step");
-    hap_pair_tile(r, &(hap_pair_tiles){
-                         .rows = rows, .cols = cols, .how = how, .n_chunks = n_chunks, .chunk = chunks});
+    hap_pair_tile(
+        r, &(hap_pair_tiles){
+               .rows = rows, .cols = cols, .how = how, .n_chunks = n_chunks, .chunk = chunks});
     begin(r, "hap_tiles");
     rec_int("rows", rows);
     rec_int("cols", cols);

@@ -193,6 +193,7 @@ static bool declaration(chk *c, const rec_call *k, counts *n)
     case REC_FUSE:
     case REC_FUSED:
     case REC_OVERLAP:
+    case REC_TILES:
     case REC_OVERLAPPED:
         break;
     }

@@ -130,7 +130,16 @@ bool chk_fused(chk *c, const rec_call *call);
 
 // --- check_pair.c: a pair's calls run at the same time
 bool chk_pair(chk *c);
+bool chk_tiles(chk *c); // its list of tiles, read where the pair ends
 bool chk_paired(chk *c);
+int64_t chk_group_size(const chk *c, unsigned axes);
+int64_t chk_held(const chk *c, const rec_dim *d, int rank); // entries of a dim that a rank holds
+// Of its distance's weights, which chunk k is: [*from, *to) of *all.
+void chk_share(const rec_call *overlap, int k, int64_t *from, int64_t *to, int64_t *all);
+// Chunks of distances 0 to n - 1, each there, and what is passed on there before.
+bool chk_chunks(chk *c, const rec_call *overlap, const rec_call *start, int64_t n);
+// --- check_list.c: every tile of a pair's list once, every flag before its read
+bool chk_list(chk *c, const rec_call *call, const rec_call *start);
 
 // --- check_decl.c: what the program declares before the step, and what must hold at its end
 bool chk_declarations(chk *c);

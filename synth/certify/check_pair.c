@@ -21,6 +21,12 @@ bool chk_pair(chk *c)
     return true;
 }
 
+bool chk_tiles(chk *c)
+{
+    return (c->pair >= 0 && c->at == c->pair + 1) ||
+           chk_fail(c, "stands not directly behind hap_overlap");
+}
+
 static bool is_matmul(chk *c, const rec_call *k)
 {
     const char *name = k->kind == REC_OP ? ir_op_of((ir_op)k->op)->name : "call";
@@ -32,14 +38,14 @@ static bool is_matmul(chk *c, const rec_call *k)
            chk_fail(c, "op_%s in a pair goes not row by row", name);
 }
 
-static int64_t group_size(const chk *c, unsigned axes)
+int64_t chk_group_size(const chk *c, unsigned axes)
 {
     if (c->r->n_axes == 1 || axes == 3u) return c->r->n_ranks;
     return c->r->size[axes == 2u ? 1 : 0];
 }
 
 // Of its distance's weights, which chunk k is: [*from, *to) of *all.
-static void share_of(const rec_call *overlap, int k, int64_t *from, int64_t *to, int64_t *all)
+void chk_share(const rec_call *overlap, int k, int64_t *from, int64_t *to, int64_t *all)
 {
     *from = *all = 0;
     for (int i = 0; i < overlap->n_chunks; i++) {
@@ -58,10 +64,10 @@ static bool check_passed(chk *c, const rec_call *overlap, const rec_call *start,
         if (g[2] == 0) continue;
         if (start->coll != COST_ALL_GATHER || g[2] < 0 || g[2] >= n || g[0] == 0 || g[0] == g[2])
             return chk_fail(c, "chunk %d of the pair goes by way of %lld", k, (long long)g[2]);
-        share_of(overlap, k, &from, &to, &all);
+        chk_share(overlap, k, &from, &to, &all);
         for (int i = k + 1; i < overlap->n_chunks; i++) {
             int64_t lo, hi, sum;
-            share_of(overlap, i, &lo, &hi, &sum);
+            chk_share(overlap, i, &lo, &hi, &sum);
             if (overlap->chunk[i][0] == g[2] && lo * all < to * sum && from * sum < hi * all)
                 return chk_fail(c, "chunk %d of the pair is passed on before chunk %d has come", k,
                                 i);
@@ -70,9 +76,8 @@ static bool check_passed(chk *c, const rec_call *overlap, const rec_call *start,
     return true;
 }
 
-static bool check_chunks(chk *c, const rec_call *overlap, const rec_call *start)
+bool chk_chunks(chk *c, const rec_call *overlap, const rec_call *start, int64_t n)
 {
-    int64_t n = start->coll == COST_ALL_REDUCE ? 1 : group_size(c, start->axes);
     bool *there = HB_ARRAY(c->a, bool, n);
     int64_t from, to, all;
     if (overlap->n_chunks > SYN_RECORD_GROUPS)
@@ -87,7 +92,7 @@ static bool check_chunks(chk *c, const rec_call *overlap, const rec_call *start)
     for (int64_t d = 0; d < n; d++)
         if (!there[d]) return chk_fail(c, "the pair has no chunk of distance %lld", (long long)d);
     for (int k = 0; k < overlap->n_chunks; k++) {
-        share_of(overlap, k, &from, &to, &all);
+        chk_share(overlap, k, &from, &to, &all);
         if (all > INT32_MAX)
             return chk_fail(c, "the pair's weights of distance %lld are %lld together",
                             (long long)overlap->chunk[k][0], (long long)all);
@@ -96,7 +101,7 @@ static bool check_chunks(chk *c, const rec_call *overlap, const rec_call *start)
 }
 
 // Entries of a dim that a rank holds.
-static int64_t held(const chk *c, const rec_dim *d, int rank)
+int64_t chk_held(const chk *c, const rec_dim *d, int rank)
 {
     return d->axis < 0 ? d->n : d->outer * d->table[chk_coord(c, rank, d->axis)] * d->inner;
 }
@@ -124,7 +129,7 @@ static bool outermost(chk *c, const rec_call *start)
     bool first = at >= 0 && at < t->rank - 1 && t->dim[at].outer == 1;
     for (int k = 0; k < c->n_kinds && first; k++)
         for (int d = 0; d < at; d++)
-            first = first && held(c, &t->dim[d], c->rank_of_kind[k]) <= 1;
+            first = first && chk_held(c, &t->dim[d], c->rank_of_kind[k]) <= 1;
     return first || chk_fail(c, "what the pair moves is not the outermost of the matmul's rows");
 }
 
@@ -168,14 +173,16 @@ static bool check_collective(chk *c, const rec_call *overlap, const rec_call *st
         !(flat || cost_is_put(start->form)))
         return chk_fail(c, "there is no pair of this %s, form %s", cost_coll_name(start->coll),
                         cost_form_name(start->form).s);
-    return check_chunks(c, overlap, start) && outermost(c, start);
+    int64_t n = start->coll == COST_ALL_REDUCE ? 1 : chk_group_size(c, start->axes);
+    return chk_chunks(c, overlap, start, n) && outermost(c, start);
 }
 
 bool chk_paired(chk *c)
 {
     if (c->pair < 0) return chk_fail(c, "ends no pair");
-    const rec_call *call = c->r->calls.p + c->pair + 1, *overlap = call - 1;
-    int n = c->at - c->pair - 1;
+    const rec_call *overlap = c->r->calls.p + c->pair, *call = overlap + 1;
+    const rec_call *list = call->kind == REC_TILES ? call++ : NULL;
+    int n = (int)(c->r->calls.p + c->at - call);
     bool consumer = n > 0 && call[0].kind == REC_START;
     pair_use u = {.n = 0};
     if (consumer ? n < 3 || n > 2 + SYN_PAIR_OPS || call[0].coll != COST_ALL_GATHER ||
@@ -185,6 +192,7 @@ bool chk_paired(chk *c)
                            "matmul and the collective behind it");
     const rec_call *start = &call[consumer ? 0 : 1];
     if (!check_collective(c, overlap, start)) return false;
+    if (list && !chk_list(c, list, start)) return false;
     use(&u, start->in[0], false);
     use(&u, start->out[0], true);
     use(&u, start->scratch, true);

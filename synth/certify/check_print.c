@@ -4,23 +4,12 @@
 #include "synth/plan/search_limits.h"
 
 static const char *const decl_names[] = {
-    [REC_INPUT] = "hap_input",
-    [REC_PARAM] = "hap_param",
-    [REC_STATE] = "hap_state",
-    [REC_BUFFER] = "hap_buffer",
-    [REC_CONST] = "hap_const",
-    [REC_GRAD] = "hap_grad",
-    [REC_ALIAS] = "hap_alias",
-    [REC_LOSS] = "hap_loss",
-    [REC_BATCH] = "hap_batch",
-    [REC_SCHEDULE] = "hap_schedule",
-    [REC_SLICE] = "hap_cut",
-    [REC_PARTIAL] = "hap_partial",
-    [REC_WAIT] = "hap_wait",
-    [REC_FUSE] = "hap_fuse",
-    [REC_FUSED] = "hap_fused",
-    [REC_OVERLAP] = "hap_overlap",
-    [REC_OVERLAPPED] = "hap_overlapped",
+    [REC_INPUT] = "hap_input",       [REC_PARAM] = "hap_param", [REC_STATE] = "hap_state",
+    [REC_BUFFER] = "hap_buffer",     [REC_CONST] = "hap_const", [REC_GRAD] = "hap_grad",
+    [REC_ALIAS] = "hap_alias",       [REC_LOSS] = "hap_loss",   [REC_BATCH] = "hap_batch",
+    [REC_SCHEDULE] = "hap_schedule", [REC_SLICE] = "hap_cut",   [REC_PARTIAL] = "hap_partial",
+    [REC_WAIT] = "hap_wait",         [REC_FUSE] = "hap_fuse",   [REC_FUSED] = "hap_fused",
+    [REC_OVERLAP] = "hap_overlap",   [REC_TILES] = "hap_tiles", [REC_OVERLAPPED] = "hap_overlapped",
 };
 
 hb_str chk_where(const chk *c, int call)

@@ -52,7 +52,7 @@ static bool step(chk *c, flights *f, const rec_call *k)
         return chk_fail(c, "stands in the fusion that begins at %.*s",
                         HB_ARG(chk_where(c, c->fusion)));
     if (c->pair >= 0 && k->kind != REC_OP && k->kind != REC_START && k->kind != REC_WAIT &&
-        k->kind != REC_OVERLAPPED)
+        k->kind != REC_OVERLAPPED && k->kind != REC_TILES)
         return chk_fail(c, "stands in the pair that begins at %.*s", HB_ARG(chk_where(c, c->pair)));
     switch (k->kind) {
     case REC_OP:
@@ -71,6 +71,8 @@ static bool step(chk *c, flights *f, const rec_call *k)
         return chk_fused(c, k);
     case REC_OVERLAP:
         return chk_pair(c);
+    case REC_TILES:
+        return chk_tiles(c);
     case REC_OVERLAPPED:
         return chk_paired(c);
     case REC_INPUT:

@@ -380,6 +380,7 @@ static bool step(run *x, const rec_call *k)
     case REC_FUSE: // the calls mean the same in a group
     case REC_FUSED:
     case REC_OVERLAP:
+    case REC_TILES:
     case REC_OVERLAPPED:
         break;
     }

@@ -44,6 +44,7 @@ typedef enum { // declarations first, then the step
     REC_FUSE,      // a fusion begins: name its kernel's
     REC_FUSED,     // it ends: in are the tensors that are kept
     REC_OVERLAP,   // a pair begins: its chunks
+    REC_TILES,     // its list of tiles: tile, chunks
     REC_OVERLAPPED // it ends
 } rec_kind;
 
@@ -64,8 +65,9 @@ typedef struct rec_call {
     unsigned axes;
     int scratch;         // tensor id or -1
     int event;           // START gives it, WAIT names it
-    int n_chunks;        // OVERLAP
+    int n_chunks;        // OVERLAP, TILES
     int64_t (*chunk)[3]; // {distance, weight, via}
+    int64_t tile[3];     // TILES: rows, cols, how
 } rec_call;
 
 typedef struct record {

@@ -190,13 +190,25 @@ static rec_call fused(hb_arena *a, const syn_program *p, const syn_fusion *g)
     return k;
 }
 
+static rec_call chunks_of(hb_arena *a, rec_kind kind, int n, int (*chunk)[3])
+{
+    rec_call k = {.kind = kind, .scratch = -1, .n_chunks = n};
+    k.chunk = hb_alloc(a, sizeof *k.chunk * (size_t)n);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < 3; j++)
+            k.chunk[i][j] = chunk[i][j];
+    return k;
+}
+
 static rec_call overlap(hb_arena *a, const syn_pair *x)
 {
-    rec_call k = {.kind = REC_OVERLAP, .scratch = -1, .n_chunks = x->n_chunks};
-    k.chunk = hb_alloc(a, sizeof *k.chunk * (size_t)x->n_chunks);
-    for (int i = 0; i < x->n_chunks; i++)
-        for (int j = 0; j < 3; j++)
-            k.chunk[i][j] = x->chunk[i][j];
+    return chunks_of(a, REC_OVERLAP, x->n_chunks, x->chunk);
+}
+
+static rec_call tiles(hb_arena *a, const syn_tiles *x)
+{
+    rec_call k = chunks_of(a, REC_TILES, x->n_chunks, x->chunk);
+    k.tile[0] = x->rows, k.tile[1] = x->cols, k.tile[2] = x->how;
     return k;
 }
 
@@ -278,6 +290,8 @@ static void put_range(writer *w, int first, int end)
             continue;
         bool in_fusion = g < past && i >= g->first, in_pair = x < last && i >= x->first;
         if (in_pair && i == x->first) HB_PUSH(w->a, &w->r->calls, overlap(w->a, x));
+        if (in_pair && i == x->first && x->tiles.n_chunks)
+            HB_PUSH(w->a, &w->r->calls, tiles(w->a, &x->tiles));
         if (in_fusion && i == g->first)
             HB_PUSH(w->a, &w->r->calls,
                     (rec_call){.kind = REC_FUSE,

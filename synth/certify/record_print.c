@@ -9,25 +9,16 @@
 #include <stdlib.h>
 
 static const char *const kind_names[] = {
-    [REC_INPUT] = "input",
-    [REC_PARAM] = "param",
-    [REC_STATE] = "state",
-    [REC_BUFFER] = "buffer",
-    [REC_CONST] = "const",
-    [REC_GRAD] = "grad",
-    [REC_ALIAS] = "alias",
-    [REC_LOSS] = "loss",
-    [REC_BATCH] = "batch",
-    [REC_SCHEDULE] = "schedule",
-    [REC_OP] = "op",
-    [REC_SLICE] = "slice",
-    [REC_PARTIAL] = "partial",
-    [REC_START] = "start",
-    [REC_WAIT] = "wait",
-    [REC_FUSE] = "fuse",
-    [REC_FUSED] = "fused",
-    [REC_OVERLAP] = "overlap",
-    [REC_OVERLAPPED] = "overlapped",
+    [REC_INPUT] = "input",     [REC_PARAM] = "param",
+    [REC_STATE] = "state",     [REC_BUFFER] = "buffer",
+    [REC_CONST] = "const",     [REC_GRAD] = "grad",
+    [REC_ALIAS] = "alias",     [REC_LOSS] = "loss",
+    [REC_BATCH] = "batch",     [REC_SCHEDULE] = "schedule",
+    [REC_OP] = "op",           [REC_SLICE] = "slice",
+    [REC_PARTIAL] = "partial", [REC_START] = "start",
+    [REC_WAIT] = "wait",       [REC_FUSE] = "fuse",
+    [REC_FUSED] = "fused",     [REC_OVERLAP] = "overlap",
+    [REC_TILES] = "tiles",     [REC_OVERLAPPED] = "overlapped",
 };
 
 typedef struct printer {
@@ -154,6 +145,8 @@ static void print_call(printer *p, const rec_call *k)
         hb_puts(p->out, " scratch");
         print_id(p, k->scratch);
     }
+    for (int i = 0; i < 3 && k->kind == REC_TILES; i++)
+        hb_printf(p->out, " %lld", (long long)k->tile[i]);
     for (int i = 0; i < k->n_chunks; i++)
         hb_printf(p->out, " %lld:%lld", (long long)k->chunk[i][0], (long long)k->chunk[i][1]);
     if (k->kind == REC_WAIT) hb_printf(p->out, " %d", event_number(p, k->event));

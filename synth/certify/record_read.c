@@ -406,13 +406,12 @@ static bool read_fused(reader *x)
 }
 
 // [[distance, weight], [distance, weight, via] ...]
-static bool read_overlap(reader *x)
+static bool read_chunks(reader *x, rec_call *k)
 {
-    rec_call k = {.kind = REC_OVERLAP, .scratch = -1};
     const hb_tree *list = need(x, x->line, "chunks", HB_LIST);
-    if (!list || !KEYS(x, "chunks") || !small_int(x, x->line, "line", &k.line)) return false;
-    k.n_chunks = list->n;
-    k.chunk = hb_alloc(x->a, sizeof *k.chunk * (size_t)(list->n + 1));
+    if (!list || !small_int(x, x->line, "line", &k->line)) return false;
+    k->n_chunks = list->n;
+    k->chunk = hb_alloc(x->a, sizeof *k->chunk * (size_t)(list->n + 1));
     for (int i = 0; i < list->n; i++) {
         const hb_tree *g = list->v[i];
         bool ints = g->kind == HB_LIST && (g->n == 2 || g->n == 3);
@@ -420,9 +419,27 @@ static bool read_overlap(reader *x)
             ints = g->v[j]->kind == HB_INT;
         if (!ints) return fail(x, g, "a chunk is [distance, weight] or [distance, weight, via]");
         for (int j = 0; j < 3; j++)
-            k.chunk[i][j] = j < g->n ? g->v[j]->i : 0;
+            k->chunk[i][j] = j < g->n ? g->v[j]->i : 0;
     }
-    return put(x, &k);
+    return true;
+}
+
+static bool read_overlap(reader *x)
+{
+    rec_call k = {.kind = REC_OVERLAP, .scratch = -1};
+    return KEYS(x, "chunks") && read_chunks(x, &k) && put(x, &k);
+}
+
+static bool read_tiles(reader *x)
+{
+    static const char *const names[] = {"rows", "cols", "how"};
+    rec_call k = {.kind = REC_TILES, .scratch = -1};
+    for (int i = 0; i < 3; i++) {
+        int n;
+        if (!small_int(x, x->line, names[i], &n)) return false;
+        k.tile[i] = n;
+    }
+    return KEYS(x, "rows", "cols", "how", "chunks") && read_chunks(x, &k) && put(x, &k);
 }
 
 static bool read_overlapped(reader *x)
@@ -522,6 +539,7 @@ static bool read_step_call(reader *x, hb_str call, bool *known)
     if (hb_str_is(call, "hap_fuse")) return read_fuse(x);
     if (hb_str_is(call, "hap_fused")) return read_fused(x);
     if (hb_str_is(call, "hap_overlap")) return read_overlap(x);
+    if (hb_str_is(call, "hap_tiles")) return read_tiles(x);
     if (hb_str_is(call, "hap_overlapped")) return read_overlapped(x);
     *known = false;
     return true;

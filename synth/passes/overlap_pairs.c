@@ -286,6 +286,9 @@ static void arrange(pairing *s)
         pair.first = at;
         pair.len = x->m.n_ops + (x->m.consumer ? 2 : 1);
         pair.chunk = hb_copy(p->arena, pair.chunk, sizeof *pair.chunk * (size_t)pair.n_chunks);
+        if (pair.tiles.n_chunks)
+            pair.tiles.chunk = hb_copy(p->arena, pair.tiles.chunk,
+                                       sizeof *pair.tiles.chunk * (size_t)pair.tiles.n_chunks);
         if (x->m.consumer) {
             to[x->m.start] = at++;
             to[x->wait] = at++;

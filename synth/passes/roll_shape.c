@@ -122,6 +122,16 @@ static void put_op(roll *r, hb_buf *b, const syn_instr *in)
     }
 }
 
+static void put_pair(hb_buf *b, const syn_pair *x)
+{
+    const syn_tiles *t = &x->tiles;
+    for (int k = 0; k < 3 * x->n_chunks; k++)
+        put(b, x->chunk[k / 3][k % 3]);
+    put(b, t->n_chunks ? (int64_t)t->rows << 40 | (int64_t)t->cols << 16 | t->how : -1);
+    for (int k = 0; k < 3 * t->n_chunks; k++)
+        put(b, t->chunk[k / 3][k % 3]);
+}
+
 void roll_shapes(roll *r)
 {
     const syn_program *p = r->p;
@@ -143,8 +153,7 @@ void roll_shapes(roll *r)
         while (x < end && i >= x->first + x->len)
             x++;
         put(&b, x < end && i >= x->first ? i - x->first + 1 : 0);
-        for (int k = 0; x < end && i == x->first && k < 2 * x->n_chunks; k++)
-            put(&b, x->chunk[k / 2][k % 2]);
+        if (x < end && i == x->first) put_pair(&b, x);
         put(&b, in->kind);
         put(&b, in->turn);
         if (in->kind == SYN_WAIT) put(&b, r->shape[in->start]);

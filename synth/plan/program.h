@@ -94,14 +94,26 @@ typedef struct syn_fusion {
 } syn_fusion;
 
 // A collective beside matmuls, in chunks of rows (overlap_pairs.h).
+// A pair as one list of tiles (hap_tiles of runtime/hap/runtime.h). how: bits, as there.
+enum { SYN_TILE_TURNS = 1, SYN_TILE_SUMS = 2, SYN_TILE_BY_ROWS = 4, SYN_TILE_FIRST = 8 };
+typedef struct syn_tiles {
+    int rows, cols; // of a tile
+    unsigned how;
+    int n_chunks; // 0: no list
+    int (*chunk)[3];
+    double total; // predicted seconds
+} syn_tiles;
+
 typedef struct syn_pair {
     int first, len; // start, wait, matmuls; or matmul, start
     cost_form form; // of the collective
     int n_chunks;
     int (*chunk)[3]; // {distance, weight, via}
-    // Predicted seconds, from the begin on: until a class's matmuls are done; of these computing;
-    // of these before anything has arrived; until all is done; of the busiest link; of the members
-    // one after the other, in the form the collective would have alone.
+    double chunked;  // predicted seconds in these chunks
+    syn_tiles tiles; // by which it is planned if that is SYN_TILE_FIRST
+    // As planned. Predicted seconds, from the begin on: until a class's matmuls are done; of these
+    // computing; of these before anything has arrived; until all is done; of the busiest link; of
+    // the members one after the other, in the form the collective would have alone.
     double end[CL_MAX_CLASSES], busy[CL_MAX_CLASSES], own[CL_MAX_CLASSES], total, transfer,
         sequential;
 } syn_pair;

@@ -46,6 +46,10 @@ static void print_pair(hb_buf *out, const syn_pair *x)
     hb_puts(out, "pair");
     for (int k = 0; k < x->n_chunks; k++)
         hb_printf(out, " %d:%d", x->chunk[k][0], x->chunk[k][1]);
+    if (x->tiles.n_chunks)
+        hb_printf(out, " | %dx%d %u", x->tiles.rows, x->tiles.cols, x->tiles.how);
+    for (int k = 0; k < x->tiles.n_chunks; k++)
+        hb_printf(out, " %d:%d", x->tiles.chunk[k][0], x->tiles.chunk[k][1]);
     hb_putc(out, '\n');
 }
 

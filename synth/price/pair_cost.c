@@ -6,19 +6,22 @@
 #include <string.h>
 
 #include "costmodel/pair_team.h"
+#include "ir/runtime_limits.h"
 #include "synth/price/moves.h"
 
 // The product of one rank: by op, work that goes with rows and what does not.
 typedef struct rank_kind {
     int64_t cls; // of the mesh
     double flops[SYN_PAIR_OPS], bytes[SYN_PAIR_OPS], fixed[SYN_PAIR_OPS];
-    double row_bytes; // of the moved tensor
+    double row_bytes;              // of the moved tensor
+    int64_t k, cols[SYN_PAIR_OPS]; // columns of the operand, of each result
 } rank_kind;
 
 typedef struct team {
     const syn_program *p;
     const syn_members *m;
     rank_kind rank[CL_MAX_CLASSES];
+    int64_t k[CL_MAX_CLASSES], cols[CL_MAX_CLASSES * SYN_PAIR_OPS]; // for lists of tiles
     cost_team is;
 } team;
 
@@ -67,6 +70,8 @@ static rank_kind kind_of(const team *t, int rank)
         const syn_instr *op = &p->instr.p[t->m->op[i]];
         double in = columns(t, op->in[0], rank), out = columns(t, op->out[0], rank);
         k.flops[i] = 2 * in * out;
+        k.k = (int64_t)(in + 0.5);
+        k.cols[i] = (int64_t)(out + 0.5);
         k.bytes[i] = in * item(t, op->in[0]) + out * item(t, op->out[0]);
         for (int j = 1; j < op->n_in; j++)
             if (op->in[j] >= 0) k.fixed[i] += local(t, op->in[j], rank) * item(t, op->in[j]);
@@ -119,6 +124,43 @@ static bool gather(hb_arena *a, team *t, unsigned axes, int group)
         kind[i] = at;
     }
     return true;
+}
+
+// Matmuls that tile kernels run: 16-bit operands and results, whose rows are multiples of 16 bytes,
+// by one matrix, all turned alike.
+static bool tiled(const team *t)
+{
+    enum { VECTOR = IR_CUDA_VECTOR / 2 };
+    const syn_program *p = t->p;
+    const syn_instr *first = &p->instr.p[t->m->op[0]];
+    bool fit = true;
+    for (int i = 0; i < t->m->n_ops && fit; i++) {
+        const syn_instr *op = &p->instr.p[t->m->op[i]];
+        const ir_node *node = &p->g->nodes.p[op->node];
+        const ir_tensor *w = &p->g->tensors.p[p->tensors.p[op->in[1]].value];
+        fit = w->rank == 2 && op->n_in <= 3 &&
+              node->attr[0].i == p->g->nodes.p[first->node].attr[0].i &&
+              p->tensors.p[op->in[0]].dtype == IR_BF16 &&
+              p->tensors.p[op->in[1]].dtype == IR_BF16 && p->tensors.p[op->out[0]].dtype == IR_BF16;
+        for (int k = 0; k < t->is.n_kinds && fit; k++)
+            fit = t->rank[k].k % VECTOR == 0 && t->rank[k].cols[i] % VECTOR == 0 &&
+                  t->rank[k].k > 0 && t->rank[k].cols[i] > 0;
+    }
+    return fit;
+}
+
+// What a list of tiles is priced by.
+static void add_tiles(team *t)
+{
+    cost_team *is = &t->is;
+    is->n_ops = tiled(t) ? t->m->n_ops : 0;
+    is->k = t->k;
+    is->cols = t->cols;
+    for (int k = 0; k < is->n_kinds; k++) {
+        t->k[k] = t->rank[k].k;
+        for (int i = 0; i < is->n_ops; i++)
+            t->cols[k * is->n_ops + i] = t->rank[k].cols[i];
+    }
 }
 
 static double matmul(void *ctx, int kind, int64_t rows)
@@ -203,6 +245,7 @@ static bool gather_teams(teams *all, const syn_program *p, syn_costs *c, const s
                            .matmul = matmul,
                            .ctx = t}};
         if (!gather(all->arena, t, start->axes, g)) return false;
+        add_tiles(t);
         size_t ranks = (size_t)n;
         if (all->n > 0 && t->is.n_kinds == last->is.n_kinds &&
             memcmp(t->rank, last->rank, sizeof *t->rank * (size_t)t->is.n_kinds) == 0 &&
@@ -214,19 +257,47 @@ static bool gather_teams(teams *all, const syn_program *p, syn_costs *c, const s
     return true;
 }
 
-// Of the slowest team.
+static const cost_tile_form *form_of(const syn_tiles *x)
+{
+    const int turns = x->how & SYN_TILE_TURNS ? 1 : 0;
+    for (int i = 0; i < COST_TILE_FORMS; i++) {
+        const cost_tile_form *f = &cost_tile_forms[i];
+        if (f->rows == x->rows && f->cols == x->cols && f->turns == turns) return f;
+    }
+    hb_assert(false);
+    return NULL;
+}
+
+// Seconds of one team, in chunks or as the list.
+static void team_times(team *t, const syn_pair *x, bool list, cost_pair_time *time)
+{
+    cost_pair_tiles tiles;
+    int64_t rows[COST_MAX_PAIR_RANKS];
+    t->is.form = x->form;
+    cost_pair p = list ? cost_team_list(&t->is, form_of(&x->tiles), x->tiles.how & SYN_TILE_SUMS,
+                                        false, &tiles, rows)
+                       : cost_team_pair(&t->is, false);
+    cost_pair_seconds(&p, list ? x->tiles.chunk : x->chunk, list ? x->tiles.n_chunks : x->n_chunks,
+                      time);
+}
+
+// Of the slowest team: as planned, and in both ways.
 static void times_of(teams *all, syn_pair *x)
 {
+    const bool first = x->tiles.how & SYN_TILE_FIRST;
     memset(x->end, 0, sizeof x->end);
     memset(x->busy, 0, sizeof x->busy);
     memset(x->own, 0, sizeof x->own);
-    x->total = x->transfer = 0;
+    x->total = x->transfer = x->chunked = x->tiles.total = 0;
     for (int i = 0; i < all->n; i++) {
         team *t = &all->v[i];
-        cost_pair_time time;
-        t->is.form = x->form;
-        cost_pair p = cost_team_pair(&t->is, false);
-        cost_pair_seconds(&p, x->chunk, x->n_chunks, &time);
+        cost_pair_time time, other;
+        team_times(t, x, first, &time);
+        if (x->tiles.n_chunks) {
+            team_times(t, x, !first, &other);
+            x->tiles.total = fmax(x->tiles.total, first ? time.total : other.total);
+        }
+        x->chunked = fmax(x->chunked, first ? other.total : time.total);
         x->total = fmax(x->total, time.total);
         x->transfer = fmax(x->transfer, time.transfer);
         for (int k = 0; k < t->is.n_kinds; k++) {
@@ -258,10 +329,16 @@ double syn_matmuls_seconds(const syn_program *p, const syn_members *m)
     return most;
 }
 
+// Launches of matmuls that vary.
+static int matmuls_of(const syn_pair *x)
+{
+    return x->tiles.how & SYN_TILE_FIRST ? 1 : cost_pair_matmuls(x->chunk, x->n_chunks);
+}
+
 // Seconds that the chunks beyond need not bring, as gaps vary.
 static double doubted(const teams *all, const syn_pair *x)
 {
-    return x->total + all->doubt * cost_pair_matmuls(x->chunk, x->n_chunks);
+    return x->total + all->doubt * matmuls_of(x);
 }
 
 // The team whose matmuls take longest.
@@ -314,6 +391,45 @@ static bool best_chunks(teams *all, cost_form form, bool quick, syn_pair *x)
     return true;
 }
 
+// Every member's rows at once, for where the list cannot run.
+static void plain_chunks(teams *all, syn_pair *x)
+{
+    const cost_team *t = &all->v[0].is;
+    int n = t->coll == COST_ALL_REDUCE ? 1 : t->n;
+    x->n_chunks = n;
+    x->chunk = hb_alloc(all->arena, sizeof *x->chunk * (size_t)n);
+    for (int d = 0; d < n; d++) {
+        x->chunk[d][0] = t->coll == COST_ALL_GATHER ? d : (d + 1) % n;
+        x->chunk[d][1] = 1;
+    }
+}
+
+// The best list for the slowest team, in the teams' arena; the pair is planned by it where it is
+// the quicker way, or x has no chunks.
+static void best_list(teams *all, cost_form form, bool quick, syn_pair *x)
+{
+    team *t = slowest(all);
+    cost_list l;
+    t->is.form = form;
+    x->tiles = (syn_tiles){.n_chunks = 0};
+    for (int i = 0; i < all->n; i++)
+        if (!cost_team_lists(&all->v[i].is, form)) return;
+    if (!cost_best_list(&t->is, quick, &l)) return;
+    x->form = form;
+    x->tiles =
+        (syn_tiles){.rows = l.form->rows,
+                    .cols = l.form->cols,
+                    .how = (l.form->turns ? SYN_TILE_TURNS : 0u) | (l.sums ? SYN_TILE_SUMS : 0u) |
+                           (l.by_rows ? SYN_TILE_BY_ROWS : 0u),
+                    .n_chunks = l.n,
+                    .chunk = hb_copy(all->arena, l.chunk, sizeof *l.chunk * (size_t)l.n)};
+    if (x->n_chunks == 0) plain_chunks(all, x);
+    times_of(all, x);
+    if (!cost_list_first(t->is.coll, x->tiles.total, x->chunked)) return;
+    x->tiles.how |= SYN_TILE_FIRST;
+    times_of(all, x);
+}
+
 // What chunks are chosen by, of the team that it is most of.
 static double chosen_by(teams *all, const syn_pair *x)
 {
@@ -325,6 +441,13 @@ static double chosen_by(teams *all, const syn_pair *x)
         most = fmax(most, cost_pair_choice(&p, x->chunk, x->n_chunks));
     }
     return most;
+}
+
+static void keep_chunks(hb_arena *a, syn_pair *x)
+{
+    syn_tiles *t = &x->tiles;
+    x->chunk = hb_copy(a, x->chunk, sizeof *x->chunk * (size_t)x->n_chunks);
+    if (t->n_chunks) t->chunk = hb_copy(a, t->chunk, sizeof *t->chunk * (size_t)t->n_chunks);
 }
 
 // Of every form the first few groupings; the winner's are looked at closely later.
@@ -344,21 +467,21 @@ static void search(teams *all, const syn_program *p, const syn_members *m, hb_ar
         if (fmax(most, transfer) >= best->sequential) continue;
         if (cost_is_put(f) && transfer >= put) continue;
         if (cost_is_put(f)) put = transfer;
-        syn_pair x = *best;
-        if (best_chunks(all, f, true, &x) &&
-            (best->n_chunks == 0 || doubted(all, &x) < doubted(all, best)))
+        syn_pair x = {.n_chunks = 0, .sequential = best->sequential};
+        best_chunks(all, f, true, &x);
+        best_list(all, f, true, &x);
+        if (x.n_chunks > 0 && (best->n_chunks == 0 || doubted(all, &x) < doubted(all, best)))
             *best = x;
     }
     if (best->n_chunks == 0) return;
-    best->chunk = hb_copy(keep, best->chunk, sizeof *best->chunk * (size_t)best->n_chunks);
+    keep_chunks(keep, best);
     bool gpu = false;
     for (int c = 0; c < p->mesh->n_classes; c++)
         gpu = gpu || p->cluster->cls[p->mesh->cluster_class[c]].kind == CL_GPU;
     cost_pair as = {.whole = start->coll == COST_ALL_REDUCE,
                     .back = cost_is_put(best->form),
                     .doubt = all->doubt};
-    if (!cost_pair_pays(&as, gpu ? CL_GPU : CL_CPU, best->total,
-                        cost_pair_matmuls(best->chunk, best->n_chunks), most, alone))
+    if (!cost_pair_pays(&as, gpu ? CL_GPU : CL_CPU, best->total, matmuls_of(best), most, alone))
         best->n_chunks = 0;
 }
 
@@ -409,6 +532,10 @@ static hb_str key_of(hb_buf *b, int ask, const syn_program *p, const syn_members
     for (int k = 0; at && k < at->n_chunks; k++)
         for (int i = 0; i < 3; i++)
             put(b, at->chunk[k][i]);
+    for (int k = 0; at && k < at->tiles.n_chunks; k++)
+        for (int i = 0; i < 3; i++)
+            put(b, at->tiles.chunk[k][i]);
+    if (at) put(b, (int64_t)at->tiles.rows << 40 | (int64_t)at->tiles.cols << 16 | at->tiles.how);
     return (hb_str){b->p, b->n};
 }
 
@@ -457,8 +584,25 @@ void syn_pair_at(const syn_program *p, syn_costs *c, const syn_members *m, syn_p
     memcpy(x->busy, same->busy, sizeof x->busy);
     memcpy(x->own, same->own, sizeof x->own);
     x->total = same->total;
+    x->chunked = same->chunked;
+    x->tiles.total = same->tiles.total;
     x->transfer = same->transfer;
     hb_arena_free(all.arena);
+}
+
+// A list that is looked at closely may be no better than the one that x has.
+static void refine_list(teams *all, const syn_pair *x, syn_pair *now)
+{
+    syn_pair closer = *now;
+    now->tiles = x->tiles;
+    best_list(all, x->form, false, &closer);
+    times_of(all, now);
+    if (closer.tiles.n_chunks && (!x->tiles.n_chunks || closer.tiles.total < now->tiles.total))
+        *now = closer;
+    const bool first =
+        now->tiles.n_chunks && cost_list_first(all->v[0].is.coll, now->tiles.total, now->chunked);
+    now->tiles.how = (now->tiles.how & ~(unsigned)SYN_TILE_FIRST) | (first ? SYN_TILE_FIRST : 0u);
+    times_of(all, now);
 }
 
 void syn_refine_pair(const syn_program *p, syn_costs *c, const syn_members *m, syn_pair *x)
@@ -469,17 +613,21 @@ void syn_refine_pair(const syn_program *p, syn_costs *c, const syn_members *m, s
     const syn_pair *same = known(c, key);
     if (!same) {
         syn_pair now = *x, closer = *x;
-        if (gather_teams(&all, p, c, m) && best_chunks(&all, x->form, false, &closer) &&
-            chosen_by(&all, &closer) < chosen_by(&all, x))
-            now = closer;
-        now.chunk = hb_copy(c->arena, now.chunk, sizeof *now.chunk * (size_t)now.n_chunks);
+        if (gather_teams(&all, p, c, m)) {
+            closer.tiles = (syn_tiles){.n_chunks = 0};
+            if (best_chunks(&all, x->form, false, &closer) &&
+                chosen_by(&all, &closer) < chosen_by(&all, x))
+                now = closer;
+            refine_list(&all, x, &now);
+        }
+        keep_chunks(c->arena, &now);
         same = remember(c, key, &now);
     }
     int first = x->first, len = x->len;
     *x = *same;
     x->first = first;
     x->len = len;
-    x->chunk = hb_copy(p->arena, x->chunk, sizeof *x->chunk * (size_t)x->n_chunks);
+    keep_chunks(p->arena, x);
     hb_arena_free(all.arena);
 }
 

@@ -2,17 +2,23 @@
 # hapc run under failure: a rank that dies, one that stops, Ctrl-C, a library or a device that is not
 # there, a device that is full. Each time every process is gone within the time that docs/formats.md
 # promises, and exactly one message says where it was. Usage:
-# tests/cli/cli_run_test.sh [cpu | cuda [nan | pushes]]; with nan only what --check-nan says; with pushes
-# only a rank that dies and one that stops, of a plan with collectives by push.
+# tests/cli/cli_run_test.sh [cpu | cuda [nan | pushes | tiles]]; with nan only what --check-nan says; with
+# pushes only a rank that dies and one that stops, of a plan with collectives by push; with tiles of one
+# whose pairs run as lists of tiles, whose kernels then wait for the lost rank.
 set -u
 . tests/cli/one_message.sh
 backend=${1:-cpu} n=3
 [ "${2:-}" = pushes ] && pushes=1 n=4 || pushes=
+[ "${2:-}" = tiles ] && tiles=1 || tiles=
 if [ "$backend" = cuda ]; then
     n=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
     [ "$n" -le 3 ] || n=$((pushes ? 4 : 3))
     if [ "$pushes" ] && [ "$n" -lt 4 ]; then
         echo "skipped: $n CUDA devices for 4 ranks"
+        exit 77
+    fi
+    if [ "$tiles" ] && [ "$n" -lt 2 ]; then
+        echo "skipped: $n CUDA devices for 2 ranks"
         exit 77
     fi
 fi
@@ -51,7 +57,13 @@ broken() { # WHAT MESSAGE [VARIABLE=VALUE…]: a run that cannot start
     one_message "$what"
     grep -q "$message" "$work/err" || fail "$what: $(cat "$work/err")"
 }
-if [ "$pushes" ]; then
+if [ "$tiles" ]; then
+    sed "s/count: 4/count: $n/" clusters/h200x4.yaml >"$work/cluster.yaml"
+    "$hapc" examples/gpt2-8k/graph.json "$work/cluster.yaml" --batch "$n" --precision bf16 -q -o "$work/mlp" \
+        --pin 'transformer.h.*.mlp.c_fc=S(2)' --pin 'transformer.h.*.add*=S(0)' || exit 1
+    grep -q 'hap_tiles(' "$work/mlp/program.c" || fail "no lists of tiles in the program"
+    run+=(--cuda tiles=all)
+elif [ "$pushes" ]; then
     "$hapc" examples/mlp/graph.json clusters/laptop-peers.yaml --strategy tp -q -o "$work/mlp" || exit 1
     grep -q 'AXIS(0), FORM_PUT' "$work/mlp/program.c" || fail "no pushes in the program"
 else
@@ -65,6 +77,10 @@ npy() { # NAME DESCR SHAPE BYTES
 npy image.npy '<f4' '(64, 784)' $((64 * 784 * 4))
 npy label.npy '<i8' '(64,)' $((64 * 8))
 inputs=(--input "image=$work/image.npy" --input "label=$work/label.npy")
+if [ "$tiles" ]; then
+    npy tokens.npy '<i8' "($((4 * n)), 2048)" $((4 * n * 2048 * 8))
+    inputs=(--input "input_ids=$work/tokens.npy" --input "labels=$work/tokens.npy")
+fi
 
 old_driver() { # one that supports less than what the runtime was built with
     mkdir "$work/driver"
@@ -115,7 +131,7 @@ exec ${HAPC_MPIRUN:-mpirun} "\$@"
 S
 sed -e '/^sleep/d' -e 's/^exec.*\$@.*/exit 1/' "$work/slow_mpirun" >"$work/lost_mpirun"
 chmod +x "$work/slow_mpirun" "$work/lost_mpirun"
-if [ ! "$pushes" ] && [ "$backend" = cpu ]; then
+if [ ! "$pushes$tiles" ] && [ "$backend" = cpu ]; then
     HAPC_MPIRUN=$work/slow_mpirun "${run[@]}" --steps 1 "${inputs[@]}" >"$work/out" 2>"$work/err" || fail "a slow start: $(cat "$work/err")"
     grep -q btl_tcp "$work/err" && fail "Open MPI's own words are shown: $(cat "$work/err")"
     broken "a lost connection" '^hapc: error: .*: mca_btl_tcp_frag_send: writev failed$' HAPC_MPIRUN="$work/lost_mpirun"
@@ -157,7 +173,7 @@ kill -STOP "$victim"
 finish 5 30 "stopped rank"
 grep -q "^rank $rank host .* device cpu[0-9] step [0-9]*\( program.c:[0-9]*\)*: .*stopped" "$work/err" || fail "stopped rank $rank: $(cat "$work/err")"
 
-if [ "$pushes" ]; then
+if [ "$pushes$tiles" ]; then
     [ $fails = 0 ] && echo ok
     exit $((fails > 0))
 fi

@@ -188,7 +188,9 @@ static void random_sample(sample *s)
     int parts = hap_group_size(r, s->axes);
     if (s->axes == 3u) parts = r->n_ranks;
     random_groups(s, s->kind == HAP_ALL_REDUCE ? 1 : parts);
+    uint64_t before = state;
     if (chance(60)) s->tiles = pair_tiles_draw(below, s->kind, parts, s->listed);
+    state = before; // the rest as without a list
 
     // Dims: perhaps 1, the moved one, perhaps one more, the columns.
     int at = chance(30) ? 1 : 0;

@@ -698,7 +698,7 @@ static void say_ways(const run *x, const cuda_pair_way way[WAYS], const float ms
         if (!all && (x->r->id > 0 || kept == planned || (i != kept && i != planned))) continue;
         if (i > 1 && way[i].shape == way[1].shape) continue;
         fprintf(stderr, "rank %d pair of line %d: by %s%s %.4f ms%s%s\n", x->r->id, x->p->line,
-                way[i].shape  ? way[i].shape->name
+                way[i].shape    ? way[i].shape->name
                 : way[i].listed ? "groups of the list"
                                 : "chunks",
                 way[i].sums ? " with sums" : "", (double)ms[i], i == planned ? ", planned" : "",

@@ -41,8 +41,8 @@ typedef struct cuda_pair_way {
 
 typedef struct cuda_pair_tiled cuda_pair_tiled;
 
-// Ways in which this rank can run the pair by tiles, at the groups that p has: the program's own form
-// first, others by their price; at most `most`.
+// Ways in which this rank can run the pair by tiles, at the groups that p has: the program's own
+// form first, others by their price; at most `most`.
 int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, int most, cuda_pair_way *way);
 // The pair's list and maps on the device, made where they are first asked for; NULL: not while a
 // step is captured.

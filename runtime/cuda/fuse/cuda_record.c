@@ -66,8 +66,8 @@ int cuda_record_pair(hap_rank *r, cuda_record *c, const hap_pair *p)
     hap_pair *own = cuda_record_own(r, c, p, sizeof *p);
     own->chunk = cuda_record_own(r, c, p->chunk, (size_t)p->n_chunks * sizeof *p->chunk);
     if (p->tiles.said)
-        own->tiles.chunk = cuda_record_own(
-            r, c, p->tiles.chunk, (size_t)p->tiles.n_chunks * sizeof *p->tiles.chunk);
+        own->tiles.chunk = cuda_record_own(r, c, p->tiles.chunk,
+                                           (size_t)p->tiles.n_chunks * sizeof *p->tiles.chunk);
     cuda_call *e = add(r, c, CUDA_PAIR, "hap_overlap");
     e->pair = own;
     e->coll = hap_pair_coll(own);

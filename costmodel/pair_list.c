@@ -1,0 +1,308 @@
+// What a pair takes as one list of tiles: clusters take two tiles at a time, each every so-manyth
+// entry of the list (runtime/cuda/comm/cuda_pair_list.h has the list, pair_list_test.c of
+// tests/costmodel compares the counts).
+
+#include <math.h>
+#include <string.h>
+
+#include "costmodel/device_defaults.h"
+#include "costmodel/pair_links.h"
+#include "costmodel/pair_parts.h"
+#include "costmodel/pair_price.h"
+
+const cost_tile_form cost_tile_forms[COST_TILE_FORMS] = {
+#define HAP_TILE_FORM(rows, cols, turns, parts, percent) {rows, cols, turns},
+#include "runtime/hap/tiles.def"
+};
+enum {
+#define HAP_TILE_NUMBER(NAME, number) NAME = number,
+#include "runtime/hap/tiles.def"
+};
+
+static const double speed[COST_TILE_FORMS] = COST_TILE_SPEED;
+
+double cost_tile_flops(void)
+{
+    return 2 * PEAK;
+}
+
+typedef double table[COST_MAX_CHUNKS][COST_MAX_PAIR_RANKS];
+
+// One rank's clusters: until when each is at work, and whose turn it is.
+typedef struct list {
+    const cost_pair_tiles *tiles;
+    int kind, n, at;
+    double entry, sum; // seconds of two tiles; of adding what others made of them
+    double work;       // seconds of all, a cluster's share
+    double end[COST_TILE_CLUSTERS];
+} list;
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+// Cycles of a step of k: its flops, or the operands that all clusters fetch meanwhile where L2 does
+// not keep them.
+static double step_cycles(const cost_tile_form *f, int clusters, double operands)
+{
+    double flops = (double)f->rows * f->cols * K_STEP / PEAK / speed[f - cost_tile_forms];
+    double area = 2.0 * f->rows * f->cols * clusters;
+    double bytes = 2 * sqrt(area) * K_STEP * 2 / MEMORY_BYTES;
+    return operands < KEPT_BYTES ? flops : larger(flops, bytes);
+}
+
+static int64_t entries_of(const list *l, int64_t tiles)
+{
+    const cost_pair_tiles *t = l->tiles;
+    int64_t n = 0;
+    for (int i = 0; i < t->n_ops; i++) {
+        int64_t right = (t->cols[l->kind * t->n_ops + i] + t->form->cols - 1) / t->form->cols;
+        n += (tiles * right + 1) / 2;
+    }
+    return n;
+}
+
+// The less there is at work at a time, the higher is the clock of a device that power binds.
+static double share_at_work(const list *l, int64_t entries)
+{
+    int64_t rounds = (entries + l->n - 1) / l->n;
+    return rounds > 0 ? (double)entries / (double)(rounds * l->n) : 1;
+}
+
+static void list_new(list *l, const cost_pair *p, int kind, int64_t rows)
+{
+    const cost_pair_tiles *t = p->tiles;
+    const cost_tile_form *f = t->form;
+    int64_t cols = 0, k = t->k[kind];
+    for (int i = 0; i < t->n_ops; i++)
+        cols += t->cols[kind * t->n_ops + i];
+    double steps = ceil((double)k / K_STEP), operands = (double)(rows + cols) * (double)k * 2;
+    double cycle = t->cycle[kind] * p->beside[kind].compute;
+    int64_t tiles = 0;
+    for (int r = 0; r < p->n; r++)
+        tiles += (p->rows[r] + f->rows - 1) / f->rows;
+    double part = (double)f->rows * f->cols * 2 / PART_BYTES + PART_END;
+    *l = (list){.tiles = t, .kind = kind, .n = t->clusters[kind]};
+    hb_assert(l->n >= 1 && l->n <= COST_TILE_CLUSTERS);
+    cycle /= 1 + COST_TILE_IDLE * (1 - share_at_work(l, entries_of(l, tiles)));
+    l->entry = cycle * (steps * step_cycles(f, l->n, operands) + (f->turns ? 0 : TILE_END));
+    l->sum = cycle * (p->n - 1) * part;
+    for (int i = 0; i < l->n; i++)
+        l->end[i] = COST_TILE_START + (f->turns ? cycle * TILE_END : 0);
+}
+
+// Rows of tiles that go as the next part of the list. None begins before `from`, none ends before
+// `until` and what is added then. Returns when the last of them is done.
+static double take(list *l, int64_t tiles, double from, double until, double sum)
+{
+    int64_t entries = entries_of(l, tiles), each = entries / l->n, rest = entries % l->n;
+    double last = 0, one = l->entry + sum;
+    for (int i = 0; i < l->n && entries > 0; i++) {
+        int at = (l->at + i) % l->n;
+        int64_t n = each + (i < rest);
+        if (n == 0) break;
+        double first = larger(larger(l->end[at], from) + l->entry, until) + sum;
+        l->end[at] = first + (double)(n - 1) * one;
+        last = larger(last, l->end[at]);
+    }
+    l->at = (int)((l->at + rest) % l->n);
+    l->work += (double)entries * one / l->n;
+    return last;
+}
+
+static double finished(const list *l)
+{
+    double last = 0;
+    for (int i = 0; i < l->n; i++)
+        last = larger(last, l->end[i]);
+    return last;
+}
+
+static int64_t first_row(const pair_parts *g, int k, int64_t rows)
+{
+    return pair_rows_before(g, k, g->from[k], rows);
+}
+
+static int64_t end_row(const pair_parts *g, int k, int64_t rows)
+{
+    return pair_rows_before(g, k, g->to[k], rows);
+}
+
+// Rows of tiles of chunk k, of a member with so many rows: a row of tiles is the later chunk's
+// where it waits, the earlier one's where it is made.
+static void tiles_of(const cost_pair *p, const pair_parts *g, int k, int64_t rows, int64_t *lo,
+                     int64_t *hi)
+{
+    int64_t from = first_row(g, k, rows), to = end_row(g, k, rows), each = p->tiles->form->rows;
+    *lo = *hi = 0;
+    if (from == to) return;
+    *lo = p->consumer ? from / each : (from + each - 1) / each;
+    *hi = p->consumer && to < rows ? to / each : (to + each - 1) / each;
+    if (*hi < *lo) *hi = *lo;
+}
+
+static void add_rank(cost_pair_time *t, const list *l, double all)
+{
+    double end = finished(l);
+    t->end[l->kind] = larger(t->end[l->kind], end);
+    t->busy[l->kind] = larger(t->busy[l->kind], l->work);
+    t->total = larger(t->total, larger(end, all));
+}
+
+static int64_t all_rows(const cost_pair *p)
+{
+    int64_t rows = 0;
+    for (int r = 0; r < p->n; r++)
+        rows += p->rows[r];
+    return rows;
+}
+
+// --- an all-gather before it ---
+
+static void consume(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
+{
+    const cost_pair *p = x->p;
+    const int64_t each = p->tiles->form->rows;
+    table at;
+    double busy[COST_MAX_PAIR_RANKS];
+    pair_arrivals(x, g, at, busy);
+    for (int r = 0; r < p->n; r++) {
+        list l;
+        double own = 0, last = busy[r];
+        list_new(&l, p, p->kind[r], all_rows(p));
+        for (int k = 0; k < g->n; k++) {
+            int d = g->distance[k];
+            int64_t lo, hi, rows = p->rows[(r + p->n - d) % p->n];
+            double from = 0;
+            tiles_of(p, g, k, rows, &lo, &hi);
+            for (int i = 0; i < g->n && d > 0 && lo < hi; i++)
+                if (g->distance[i] == d && first_row(g, i, rows) < hi * each &&
+                    lo * each < end_row(g, i, rows))
+                    from = larger(from, at[i][r] + p->tiles->flag);
+            double made = take(&l, hi - lo, from, 0, 0);
+            if (d == 0) own = larger(own, made);
+            if (d > 0) last = larger(last, at[k][r]);
+        }
+        double *least = &t->own[l.kind];
+        *least = t->end[l.kind] > 0 && *least < own ? *least : own;
+        add_rank(t, &l, last);
+        t->transfer = larger(t->transfer, last);
+    }
+}
+
+// --- what is made is sent ---
+
+// Chunks but, with sums, the own ones; made[k]: when chunk k is.
+static void make_chunks(const pair_pricer *x, const pair_parts *g, int r, list *l, double *made)
+{
+    const cost_pair *p = x->p;
+    double last = 0;
+    for (int k = 0; k < g->n; k++) {
+        int64_t lo, hi;
+        if (g->distance[k] == 0 && p->tiles->sums) continue;
+        tiles_of(p, g, k, p->rows[(r + g->distance[k]) % p->n], &lo, &hi);
+        last = larger(last, take(l, hi - lo, 0, 0, 0));
+        made[k] = last + p->tiles->made;
+    }
+}
+
+// Until what others made of rows [from, to) of rank r is there.
+static double came(const cost_pair *p, const pair_parts *g, int r, table at, int64_t from,
+                   int64_t to)
+{
+    double until = 0;
+    for (int i = 0; i < g->n; i++)
+        if (g->distance[i] && first_row(g, i, p->rows[r]) < to && from < end_row(g, i, p->rows[r]))
+            until = larger(until, at[i][r] + p->tiles->flag);
+    return until;
+}
+
+// Own tiles, row of tiles by row of tiles that wait for the same parts. done[k]: of own chunk k.
+static void add_own(const pair_pricer *x, const pair_parts *g, int r, table at, list *l,
+                    double *done)
+{
+    const cost_pair *p = x->p;
+    const int64_t each = p->tiles->form->rows;
+    double last = 0;
+    for (int k = 0; k < g->n; k++) {
+        int64_t lo, hi;
+        if (g->distance[k]) continue;
+        tiles_of(p, g, k, p->rows[r], &lo, &hi);
+        while (lo < hi) {
+            double until = came(p, g, r, at, lo * each, (lo + 1) * each);
+            int64_t n = 1;
+            while (lo + n < hi && came(p, g, r, at, (lo + n) * each, (lo + n + 1) * each) <= until)
+                n++;
+            last = larger(last, take(l, n, 0, until, l->sum));
+            lo += n;
+        }
+        done[k] = last;
+    }
+}
+
+// The sums of an all-reduce by rows to all others, behind what was sent before.
+static double send_sums(pair_pricer *x, const pair_parts *g, int r, double sent, const double *done)
+{
+    const cost_pair *p = x->p;
+    for (int k = 0; k < g->n; k++) {
+        int64_t rows = pair_rows_of(g, k, p->rows[r]);
+        if (g->distance[k] || rows == 0) continue;
+        sent = larger(sent, done[k] + p->tiles->made) +
+               (p->n - 1) * pair_message_seconds(x, p->kind[r], rows);
+    }
+    return sent + p->flag;
+}
+
+// When rank r is through, all it gets having come as `at` says: sums in the list, or behind it.
+static double finish(pair_pricer *x, const pair_parts *g, int r, table at, double sent, list *l)
+{
+    const cost_pair *p = x->p;
+    double done[COST_MAX_CHUNKS] = {0};
+    if (p->tiles->sums) {
+        add_own(x, g, r, at, l, done);
+        return p->tiles->by_rows ? send_sums(x, g, r, sent, done) : finished(l);
+    }
+    for (int k = 0; k < g->n; k++)
+        done[k] = g->distance[k] ? at[k][r] + p->flag : finished(l) + p->flag;
+    return pair_add_up(g, p->rows[r], done, p->after ? p->after[r] : 0);
+}
+
+static void produce(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
+{
+    const cost_pair *p = x->p;
+    pair_sender rank[COST_MAX_PAIR_RANKS];
+    list l[COST_MAX_PAIR_RANKS];
+    table at;
+    memset(at, 0, sizeof at);
+    memset(rank, 0, sizeof *rank * (size_t)p->n);
+    for (int r = 0; r < p->n; r++) {
+        double made[COST_MAX_CHUNKS] = {0}, last = 0;
+        int behind[COST_MAX_CHUNKS];
+        pair_sender *s = &rank[r];
+        list_new(&l[r], p, p->kind[r], all_rows(p));
+        make_chunks(x, g, r, &l[r], made);
+        s->beside = (cost_contention){1, 1}; // what tiles take has it
+        for (int k = 0; k < g->n; k++) {
+            if (made[k] > last) s->matmul[s->n_matmuls++] = made[k] - last;
+            last = larger(last, made[k]);
+            behind[k] = s->n_matmuls;
+        }
+        pair_add_messages(x, g, r, behind, s);
+    }
+    pair_links_run(p->n, rank, p->flag, at);
+    for (int r = 0; r < p->n; r++) {
+        double sum = 0, own = pair_message_seconds(x, p->kind[r], p->rows[r]);
+        double end = finish(x, g, r, at, rank[r].sent, &l[r]);
+        for (int i = 0; i < rank[r].n_messages; i++)
+            sum += rank[r].message[i].sec;
+        if (p->tiles->by_rows) sum += (p->n - 1) * own;
+        add_rank(t, &l[r], larger(end, rank[r].sent));
+        t->transfer = larger(t->transfer, sum);
+    }
+}
+
+void pair_list_price(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
+{
+    (x->p->consumer ? consume : produce)(x, g, t);
+}
