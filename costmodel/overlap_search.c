@@ -215,7 +215,7 @@ static bool offer_shape(best *b, const shape *s)
 static void descend(best *b, shape s)
 {
     static const int order[] = {LAST, OWN, FIRST, BETWEEN, LAST, OWN, FIRST};
-    enum { N_ORDER = sizeof order / sizeof *order, ROUND = 4 };
+    enum { N_ORDER = sizeof order / sizeof *order };
     int n = b->x->p->n;
     bool by_rows = b->x->p->tiles && b->x->p->tiles->by_rows;
     offer_shape(b, &s);
@@ -233,7 +233,7 @@ static void descend(best *b, shape s)
             }
         }
         s.split[where] = own;
-        if (!better && i >= ROUND) break;
+        if (!better && i >= N_PLACES) break;
     }
     reorder(b);
     improve(b);

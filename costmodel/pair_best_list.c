@@ -9,7 +9,7 @@ typedef struct candidate {
     double sec;
 } candidate;
 
-enum { MOST = 2 * COST_TILE_FORMS };
+enum { MOST = COST_TILE_FORMS + COST_TILE_FORMS }; // with sums and without
 
 // Layer after layer of the others' parts, own ones first (consumer) or last.
 static int plain(const cost_pair *p, int (*chunk)[3])

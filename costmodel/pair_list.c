@@ -249,7 +249,7 @@ static double send_sums(pair_pricer *x, const pair_parts *g, int r, double sent,
         int64_t rows = pair_rows_of(g, k, p->rows[r]);
         if (g->distance[k] || rows == 0) continue;
         sent = larger(sent, done[k] + p->tiles->made) +
-               (p->n - 1) * pair_message_seconds(x, p->kind[r], rows);
+               (p->n - 1) * pair_seconds(x, true, p->kind[r], rows);
     }
     return sent + p->flag;
 }
@@ -292,7 +292,7 @@ static void produce(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
     }
     pair_links_run(p->n, rank, p->flag, at);
     for (int r = 0; r < p->n; r++) {
-        double sum = 0, own = pair_message_seconds(x, p->kind[r], p->rows[r]);
+        double sum = 0, own = pair_seconds(x, true, p->kind[r], p->rows[r]);
         double end = finish(x, g, r, at, rank[r].sent, &l[r]);
         for (int i = 0; i < rank[r].n_messages; i++)
             sum += rank[r].message[i].sec;

@@ -132,6 +132,7 @@ bool chk_fused(chk *c, const rec_call *call);
 bool chk_pair(chk *c);
 bool chk_tiles(chk *c); // its list of tiles, read where the pair ends
 bool chk_paired(chk *c);
+// --- check_chunks.c: its chunks, and its list's
 int64_t chk_group_size(const chk *c, unsigned axes);
 int64_t chk_held(const chk *c, const rec_dim *d, int rank); // entries of a dim that a rank holds
 // Of its distance's weights, which chunk k is: [*from, *to) of *all.

@@ -95,7 +95,12 @@ typedef struct syn_fusion {
 
 // A collective beside matmuls, in chunks of rows (overlap_pairs.h).
 // A pair as one list of tiles (hap_tiles of runtime/hap/runtime.h). how: bits, as there.
-enum { SYN_TILE_TURNS = 1, SYN_TILE_SUMS = 2, SYN_TILE_BY_ROWS = 4, SYN_TILE_FIRST = 8 };
+enum {
+    SYN_TILE_TURNS = 1 << 0,
+    SYN_TILE_SUMS = 1 << 1,
+    SYN_TILE_BY_ROWS = 1 << 2,
+    SYN_TILE_FIRST = 1 << 3
+};
 typedef struct syn_tiles {
     int rows, cols; // of a tile
     unsigned how;

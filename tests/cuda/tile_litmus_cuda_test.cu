@@ -3,12 +3,13 @@
 // (ARRIVED), a second kernel that is running already multiplies the parts as they come, and what it
 // made is compared before the copy's place may be written again (CREDIT).
 //
-//     tile_litmus_cuda_test [signals of each kind]         a million takes about 15 s
+//     tile_litmus_cuda_test [signals of each kind]         a million takes about 20 s
 //
 // Matrices by which rows are multiplied are the identity and operands change from round to round, so
 // that a read before its flag, or a write before its credit, leaves another round's numbers. Every
 // element is compared. Protocols that are spoilt on purpose are to be noticed: a tally ends early, a
-// wait is left out, a part is told before it is copied, no credit is waited for.
+// wait is left out, a part is told before it is copied, no credit is waited for. From round to round
+// now the one kernel has few processors, now the other, so that either is ahead.
 
 #include <cuda_bf16.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ extern "C" {
 }
 #include "cuda/kernels/tile_gemm.h"
 
-enum { PARTS = 32, ROWS = 512, COLS = 512, ALL = PARTS * ROWS, OPERANDS = 3, SMS = 32, LISTED = 4096 };
+enum { PARTS = 32, ROWS = 512, COLS = 512, ALL = PARTS * ROWS, OPERANDS = 3, SMS = 32, FEW_SMS = 2, LISTED = 4096 };
 enum { MADE = 0, ARRIVED = PARTS, COPIED = 2 * PARTS, CREDIT, FLAGS };
 enum { SKIPPED = 77, AT_ONCE = 64 }; // rounds that are enqueued before they are waited for
 
@@ -121,6 +122,7 @@ static void round_of(tile_call *maker, tile_call *reader, const tile_shape *s, u
     const __nv_bfloat16 *from = operand[number % OPERANDS];
     maker->a = from;
     maker->number = reader->number = number;
+    maker->sms = number / 2 % 2 ? FEW_SMS : SMS, reader->sms = number % 2 ? FEW_SMS : SMS;
     until(making, COPIED, number - 1);
     right(tile_run(maker, s, making));
     if (how != NO_CREDIT) until(sending, CREDIT, number - 1);

@@ -15,10 +15,15 @@ static const int64_t rows[] = {3, 1, 6, 2}, hidden[] = {1, 3, 2, 2};
 #ifdef PLAIN
 #    define GROUPS(...)
 #    define END
+#    define TILES(...)
 #else
 #    define GROUPS(...)                                                                            \
         hap_overlap(r, sizeof(int64_t[][3]){__VA_ARGS__} / 24, (const int64_t[][3]){__VA_ARGS__})
 #    define END hap_overlapped(r)
+// Rows and columns of a tile, how, groups.
+#    define TILES(rows, cols, how, ...)                                                            \
+        hap_tiles(r, rows, cols, how, sizeof(int64_t[][3]){__VA_ARGS__} / 24,                      \
+                  (const int64_t[][3]){__VA_ARGS__})
 #endif
 
 enum { B = 12, S = 3, K = 5, H = 8, M = B * S * K };
@@ -57,6 +62,7 @@ int main(int argc, char **argv)
         GROUPS({0, 1}, {1, 1}, {1, 3});
 #elif N == 3
         GROUPS({0, 1}, {1, 3}, {2, 1}, {1, -2}, {2, 1});
+        TILES(128, 256, HAP_TILE_FIRST, {0, 1}, {1, 1}, {2, 1});
 #else
         GROUPS({0, 1}, {1, 3}, {2, 1}, {1, -2}, {3, 1, 1});
 #endif
@@ -71,6 +77,7 @@ int main(int argc, char **argv)
         GROUPS({1, 1}, {1, 3}, {0, 1});
 #elif N == 3
         GROUPS({1, 3}, {2, 1}, {0, -1});
+        TILES(128, 128, HAP_TILE_TURNS | HAP_TILE_SUMS, {1, 1}, {2, 1}, {1, 1}, {2, 3}, {0, 1});
 #else
         GROUPS({1, 3}, {2, 1}, {3, 1}, {0, 1}, {0, 1});
 #endif

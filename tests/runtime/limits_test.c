@@ -9,6 +9,7 @@
 #include "core/put_turns.h"
 #include "cuda/device/cuda_limits.h"
 #include "cuda/kernels/cuda_head_split.h"
+#include "cuda/kernels/tile_list.h"
 #include "hap/fusion_args.h"
 #include "ir/graph.h"
 #include "ir/runtime_limits.h"
@@ -29,6 +30,11 @@ START_TEST(numbers_are_the_same)
     static const pair all[] = {
         PAIR(SYN_RECORD_GROUPS, HAP_PAIR_CHUNKS),
         PAIR(COST_SCRATCH_ALIGN, HAP_SCRATCH_ALIGN),
+        PAIR(COST_TILE_MEMBERS, TILE_MEMBERS),
+        PAIR(SYN_TILE_TURNS, HAP_TILE_TURNS),
+        PAIR(SYN_TILE_SUMS, HAP_TILE_SUMS),
+        PAIR(SYN_TILE_BY_ROWS, HAP_TILE_BY_ROWS),
+        PAIR(SYN_TILE_FIRST, HAP_TILE_FIRST),
         PAIR(IR_CUDA_NORM_COLUMNS, CUDA_NORM_COLUMNS),
         PAIR(IR_CUDA_MAX_CHAIN, CUDA_MAX_CHAIN),
         PAIR(IR_CUDA_SMALL, CUDA_SMALL),

@@ -100,6 +100,15 @@ breaks 'coll_reduce_scatter: does not move what the pair.s matmul makes' 's/op_l
 breaks 'coll_reduce_scatter: two tensors of a pair share memory' 's/AT(5)/AT(9)/'
 breaks 'hap_overlapped: two tensors of a pair share memory' 's/AT(3)/AT(0)/'
 breaks 'coll_all_gather: .*outermost of the matmul.s rows' 's/CUT(0, B, rows), WHOLE(S), WHOLE(K)/WHOLE(S), CUT(0, B, rows), WHOLE(K)/; s/WHOLE(B), WHOLE(S)/WHOLE(S), WHOLE(B)/'
+breaks 'hap_tiles: there is no tile kernel of 100 x 256' 's/TILES(128, 256,/TILES(100, 256,/'
+breaks 'hap_tiles: there is no tile kernel of 128 x 256 in turns' 's/TILES(128, 256, HAP_TILE_FIRST/TILES(128, 256, HAP_TILE_TURNS/'
+breaks 'hap_tiles: tiles made in a way 16' 's/TILES(128, 256, HAP_TILE_FIRST/TILES(128, 256, 16/'
+breaks 'hap_tiles: stands directly behind hap_overlap, once' 's/TILES(128, 256.*/&&/'
+breaks 'hap_tiles: chunk 1 has distance 1 and weight 0' 's/HAP_TILE_FIRST, {0, 1}, {1, 1}/HAP_TILE_FIRST, {0, 1}, {1, 0}/'
+breaks 'coll_all_gather: the pair has no chunk of distance 2' 's/HAP_TILE_FIRST, {0, 1}, {1, 1}, {2, 1}/HAP_TILE_FIRST, {0, 1}, {1, 1}, {1, 1}/'
+breaks 'coll_all_gather: tiles add sums of what is no reduce-scatter' 's/TILES(128, 256, HAP_TILE_FIRST/TILES(128, 256, HAP_TILE_SUMS/'
+breaks 'coll_reduce_scatter: tiles by rows of what is no all-reduce' 's/HAP_TILE_TURNS | HAP_TILE_SUMS/HAP_TILE_TURNS | HAP_TILE_SUMS | HAP_TILE_BY_ROWS/'
+breaks 'coll_reduce_scatter: tiles of group 1 stand behind own ones' 's/HAP_TILE_SUMS, {1, 1}, {2, 1}, {1, 1}/HAP_TILE_SUMS, {0, 1}, {2, 1}, {1, 1}/'
 wait
 for said in "$dir"/*/wrong; do
     [ -e "$said" ] && { cat "$said"; failed=1; }
