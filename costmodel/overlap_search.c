@@ -283,6 +283,10 @@ static void offer_layers(best *b, int parts, int first, bool down)
         }
     for (int i = 0; i < own_parts; i++, n++)
         chunk[n][0] = 0, chunk[n][1] = 1;
+    if (p->tiles) { // weights, once the best of all is known
+        offer(b, chunk, n);
+        return;
+    }
     best own = {.x = b->x, .max = b->max};
     if (!offer(&own, chunk, n)) return;
     in_units(&own);
@@ -332,11 +336,13 @@ static void search_members(best *b)
     for (int start = 0; start < 1 + N_JOINS; start++) {
         best other = {.x = b->x, .max = b->max};
         int join = start < N_JOINS ? start : APART, half = start == N_JOINS;
+        if (join != APART && b->x->p->tiles) continue;
         if (b->x->p->n < 3 + (join > ALL) && join != APART) continue;
         descend(&other, (shape){{half, half, half, 0}, join});
         if (other.n > 0) offer(b, other.chunk, other.n);
     }
     search_layers(b);
+    if (b->x->p->tiles) improve(b);
 }
 
 static void search_whole(best *b)

@@ -150,6 +150,15 @@ static void add_rank(cost_pair_time *t, const list *l, double all)
     t->total = larger(t->total, larger(end, all));
 }
 
+// Ranks of which one is as all the others.
+static bool alike(const cost_pair *p)
+{
+    bool same = p->n_kinds == 1;
+    for (int r = 1; r < p->n; r++)
+        same = same && p->rows[r] == p->rows[0];
+    return same;
+}
+
 static int64_t all_rows(const cost_pair *p)
 {
     int64_t rows = 0;
@@ -167,7 +176,7 @@ static void consume(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
     table at;
     double busy[COST_MAX_PAIR_RANKS];
     pair_arrivals(x, g, at, busy);
-    for (int r = 0; r < p->n; r++) {
+    for (int r = 0; r < (alike(p) ? 1 : p->n); r++) {
         list l;
         double own = 0, last = busy[r];
         list_new(&l, p, p->kind[r], all_rows(p));
@@ -268,15 +277,26 @@ static double finish(pair_pricer *x, const pair_parts *g, int r, table at, doubl
     return pair_add_up(g, p->rows[r], done, p->after ? p->after[r] : 0);
 }
 
+// What rank 0 sends, the others send and get at the same time.
+static void send_alike(pair_sender *s, const double *made, table at)
+{
+    for (int i = 0; i < s->n_messages; i++) {
+        const pair_message *m = &s->message[i];
+        s->sent = larger(s->sent, made[m->chunk]) + m->sec;
+        at[m->chunk][0] = s->sent;
+    }
+}
+
 static void produce(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
 {
     const cost_pair *p = x->p;
     pair_sender rank[COST_MAX_PAIR_RANKS];
     list l[COST_MAX_PAIR_RANKS];
     table at;
+    const int n = alike(p) ? 1 : p->n;
     memset(at, 0, sizeof at);
-    memset(rank, 0, sizeof *rank * (size_t)p->n);
-    for (int r = 0; r < p->n; r++) {
+    memset(rank, 0, sizeof *rank * (size_t)n);
+    for (int r = 0; r < n; r++) {
         double made[COST_MAX_CHUNKS] = {0}, last = 0;
         int behind[COST_MAX_CHUNKS];
         pair_sender *s = &rank[r];
@@ -289,9 +309,10 @@ static void produce(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
             behind[k] = s->n_matmuls;
         }
         pair_add_messages(x, g, r, behind, s);
+        if (n == 1) send_alike(s, made, at);
     }
-    pair_links_run(p->n, rank, p->flag, at);
-    for (int r = 0; r < p->n; r++) {
+    if (n > 1) pair_links_run(n, rank, p->flag, at);
+    for (int r = 0; r < n; r++) {
         double sum = 0, own = pair_seconds(x, true, p->kind[r], p->rows[r]);
         double end = finish(x, g, r, at, rank[r].sent, &l[r]);
         for (int i = 0; i < rank[r].n_messages; i++)
