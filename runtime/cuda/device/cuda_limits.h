@@ -17,9 +17,9 @@ enum {
     CUDA_VECTOR = 16,          // bytes: rows that are no multiple of it are odd
     CUDA_ROUND = 64,           // elements: extents that are odd are rounded up to a multiple
     CUDA_WORTH = 1000000000,   // matmuls under so many multiplications run as they are
-    CUDA_TILES_WORTH = 99,     // % of the calls' time under which a matmul is a tile kernel's (H200s)
-    CUDA_PAIR_WORTH = 96,      // % of a pair's time as planned under which it runs another way: what
-                               // clocks of pairs in turns, and between pauses, differ by (H200s)
+    CUDA_TILES_WORTH = 99,     // % of a matmul's time under which a tile kernel takes it (H200s)
+    CUDA_PAIR_WORTH = 96,      // % of a pair's time as planned under which it runs another way:
+                               // so much clocks in turns and between pauses differ (H200s)
     CUDA_SHADOWS = 16,         // padded copies at a time, at most
     CUDA_COLUMN_PARTS = 264,   // of rows whose columns are summed, at most
     CUDA_MOST_SUMS = 4,        // tensors whose columns are summed at once
