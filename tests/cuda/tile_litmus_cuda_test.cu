@@ -3,7 +3,7 @@
 // (ARRIVED), a second kernel that is running already multiplies the parts as they come, and what it
 // made is compared before the copy's place may be written again (CREDIT).
 //
-//     tile_litmus_cuda_test [signals of each kind]         a million takes about 20 s
+//     tile_litmus_cuda_test [signals of each kind]
 //
 // Matrices by which rows are multiplied are the identity and operands change from round to round, so
 // that a read before its flag, or a write before its credit, leaves another round's numbers. Every
