@@ -10,6 +10,7 @@
 #include "synth/passes/schedule.h"
 #include "synth/passes/share_moves.h"
 #include "synth/passes/wait_early.h"
+#include "synth/passes/workspace.h"
 #include "synth/plan/buffer_names.h"
 #include "synth/plan/liveness.h"
 #include "synth/plan/program_print.h"
@@ -23,6 +24,8 @@ static syn_program *lower(syn_making *x)
     x->program = syn_lower(x->arena, x->space, x->choice);
     syn_price_moves(x->program, x->costs);
     x->additive = syn_additive(x->space, x->program);
+    const syn_options *o = x->space->opt;
+    if (o->memory_first || o->wary) syn_workspace_expected(x->program);
     return x->program;
 }
 

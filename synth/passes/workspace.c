@@ -1,9 +1,8 @@
 #include "synth/passes/workspace.h"
 
-#include <math.h>
-
 #include "costmodel/device_defaults.h"
 #include "ir/runtime_limits.h"
+#include "synth/plan/liveness.h"
 
 typedef struct copy {
     int64_t room; // of its buffer, bytes
@@ -17,6 +16,8 @@ typedef struct walk {
     copy at[IR_CUDA_SHADOWS];
     int n;
     int64_t work;
+    // Before buffers have places: whose bytes a tensor's are, and the last use; NULL behind that.
+    int *root, *until;
 } walk;
 
 static int64_t round_up(int64_t n, int64_t to)
@@ -76,6 +77,7 @@ static int64_t elem(const walk *w, int t)
 
 static bool meet(const walk *w, int x, int y)
 {
+    if (w->root) return w->root[x] == w->root[y];
     const syn_tensor *a = tensor(w, x), *b = tensor(w, y);
     return a->sym == b->sym && a->off[w->c] < b->off[w->c] + b->bytes[w->c] &&
            b->off[w->c] < a->off[w->c] + a->bytes[w->c];
@@ -87,8 +89,10 @@ static copy *find(walk *w, int t)
         int k = w->at[i].tensor;
         if (k < 0) continue;
         const syn_tensor *a = tensor(w, k), *b = tensor(w, t);
-        if (a->sym == b->sym && a->off[w->c] == b->off[w->c] && a->bytes[w->c] == b->bytes[w->c] &&
-            a->dtype == b->dtype && last(w, k) == last(w, t))
+        bool there =
+            w->root ? w->root[k] == w->root[t] : a->sym == b->sym && a->off[w->c] == b->off[w->c];
+        if (there && a->bytes[w->c] == b->bytes[w->c] && a->dtype == b->dtype &&
+            last(w, k) == last(w, t))
             return &w->at[i];
     }
     return NULL;
@@ -251,6 +255,9 @@ static void op(walk *w, const syn_instr *in)
     const ir_node *n = &w->p->g->nodes.p[in->node];
     int64_t y = in->n_out ? last(w, in->out[0]) : 0;
     const ir_op_info *row = ir_op_of(n->op);
+    bool view = row->flags & IR_ZERO_COPY && w->root && // as far as its operand is cut alike
+                tensor(w, in->in[0])->bytes[w->c] == tensor(w, in->out[0])->bytes[w->c];
+    if (view) w->root[in->out[0]] = w->root[in->in[0]];
     if (row->flags & IR_ZERO_COPY && meet(w, in->in[0], in->out[0])) return; // copies stay, too
     switch ((int)row->role) {
     case IR_ROLE_matmul:
@@ -301,6 +308,9 @@ static void step(walk *w)
         w->at[i].tensor = -1;
     for (int i = 0; i < w->p->instr.n; i++) {
         const syn_instr *in = &w->p->instr.p[i];
+        for (int k = 0; w->root && k < w->n; k++)
+            if (w->at[k].tensor >= 0 && w->until[w->root[w->at[k].tensor]] < i)
+                w->at[k].tensor = -1;
         if (in->kind == SYN_OP) op(w, in);
         for (int o = 0; o < in->n_out && in->kind != SYN_OP && in->kind != SYN_WAIT; o++)
             write_to(w, in->out[o]);
@@ -308,7 +318,24 @@ static void step(walk *w)
     }
 }
 
-void syn_workspace(syn_program *p)
+// Of each tensor, itself, and its last use; views are found on the way.
+static void without_places(hb_arena *a, const syn_program *p, walk *w)
+{
+    int *birth = HB_ARRAY(a, int, p->tensors.n + 1);
+    w->until = HB_ARRAY(a, int, p->tensors.n + 1);
+    w->root = HB_ARRAY(a, int, p->tensors.n + 1);
+    syn_lifetimes(p, birth, w->until);
+    for (int t = 0; t < p->tensors.n; t++)
+        w->root[t] = t;
+    for (int i = p->instr.n - 1; i >= 0; i--) { // a view's uses are its operand's
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind != SYN_OP) continue;
+        if (!(ir_op_of(p->g->nodes.p[in->node].op)->flags & IR_ZERO_COPY)) continue;
+        if (w->until[in->out[0]] > w->until[in->in[0]]) w->until[in->in[0]] = w->until[in->out[0]];
+    }
+}
+
+static void fill(syn_program *p, bool placed)
 {
     const syn_mesh *m = p->mesh;
     hb_arena *arena = hb_arena_new();
@@ -324,8 +351,9 @@ void syn_workspace(syn_program *p)
             }
         }
         walk w = {.p = p, .c = c, .cut = cut, .work = IR_CUDA_NUMBER_PARTS * 8};
+        if (!placed) without_places(arena, p, &w);
         step(&w);
-        step(&w); // buffers stay, and others may take them
+        if (placed) step(&w); // buffers stay, and others may take them
         for (int i = 0; i < w.n; i++)
             p->padded_bytes[c] += w.at[i].room;
         p->work_bytes[c] = w.work;
@@ -333,13 +361,12 @@ void syn_workspace(syn_program *p)
     hb_arena_free(arena);
 }
 
-double syn_workspace_share(syn_program *p)
+void syn_workspace(syn_program *p)
 {
-    double most = 0;
-    syn_workspace(p);
-    for (int c = 0; c < p->mesh->n_classes; c++) {
-        const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
-        most = fmax(most, (double)syn_workspace_bytes(p, c) / (double)k->capacity);
-    }
-    return most;
+    fill(p, true);
+}
+
+void syn_workspace_expected(syn_program *p)
+{
+    fill(p, false);
 }

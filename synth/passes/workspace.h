@@ -16,8 +16,8 @@
 
 // Fills padded_bytes and work_bytes of a placed program; 0 on CPUs.
 void syn_workspace(syn_program *p);
-// The same; the largest share of a capacity that they take.
-double syn_workspace_share(syn_program *p);
+// The same of a program without places: as if a copy ended with the last use of what it copies.
+void syn_workspace_expected(syn_program *p);
 
 // Workspace of one call of cuDNN's backward attention: b samples of hk key heads, each with `group`
 // query heads of q queries and k keys, e wide (cuda_head_split.h says which heads a call takes).

@@ -12,6 +12,7 @@
 #include "synth/plan/liveness.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "costmodel/device_defaults.h"
@@ -235,25 +236,36 @@ static int64_t live_bytes(const syn_program *prog, const int *birth, const int *
     return most;
 }
 
-// Largest share of a class's capacity that the two segments take together, or (one) would take if
-// they were one.
-double syn_live_share(const syn_program *prog, bool one)
+// By class: bytes that the two segments and what is beside them take together at most, or (one)
+// would take if the segments were one.
+static void all_live_bytes(const syn_program *prog, bool one, double *bytes)
 {
     hb_arena *arena = hb_arena_new();
     int *birth = HB_ARRAY(arena, int, prog->tensors.n + 1),
         *death = HB_ARRAY(arena, int, prog->tensors.n + 1);
     int64_t *delta = HB_ARRAY(arena, int64_t, prog->instr.n + 2);
-    double worst = 0;
     syn_lifetimes(prog, birth, death);
     const double *times = syn_held_times(arena, prog, birth, death);
     one = one || !prog->has_sym;
     int64_t sym = one ? 0 : live_bytes(prog, birth, death, -1, false, times, delta);
     for (int c = 0; c < prog->mesh->n_classes; c++) {
-        int64_t most = sym + live_bytes(prog, birth, death, c, one, times, delta);
-        double share =
-            (double)most / (double)prog->cluster->cls[prog->mesh->cluster_class[c]].capacity;
-        worst = share > worst ? share : worst;
+        int64_t most = sym + live_bytes(prog, birth, death, c, one, times, delta) +
+                       prog->padded_bytes[c] + prog->work_bytes[c];
+        bytes[c] = (double)most;
     }
     hb_arena_free(arena);
+}
+
+void syn_live_bytes(const syn_program *p, double *bytes)
+{
+    all_live_bytes(p, false, bytes);
+}
+
+double syn_live_share(const syn_program *p, bool one)
+{
+    double worst = 0, bytes[CL_MAX_CLASSES];
+    all_live_bytes(p, one, bytes);
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        worst = fmax(worst, bytes[c] / (double)p->cluster->cls[p->mesh->cluster_class[c]].capacity);
     return worst;
 }

@@ -47,8 +47,11 @@ void syn_lifetimes(const syn_program *p, int *birth, int *death);
 // How often a buffer counts among the live bytes: one that is in use in more than one phase of a
 // folded step is held once for each of those that its value stands for (ir/fold.h); else 1.
 double *syn_held_times(hb_arena *a, const syn_program *p, const int *birth, const int *death);
-// Largest share of a class's capacity that buffers take at once, each for itself: both segments
-// together or, with `one`, as if they were one.
+// Largest share of a class's capacity that buffers take at once, each for itself, with what is held
+// beside them (padded_bytes, work_bytes, as far as known): both segments together or, with `one`,
+// as if they were one.
 double syn_live_share(const syn_program *p, bool one);
+// The same in bytes, by class of the mesh, both segments together.
+void syn_live_bytes(const syn_program *p, double *bytes);
 
 #endif

@@ -99,9 +99,12 @@
 #define SYN_TRUST_SHRINK 0.4  // times: after a round without gain [set]
 #define SYN_TRUST_LEAST  0.05 // of a share: below, rounds end [set]
 #define SYN_TRUST_FLOOR  0.1  // of an even share: smaller ones move as if so large [set]
+#define SYN_NEARER       0.98 // times what the last plan took: rounds go on though none fits [set]
 #define SYN_BINDING      0.9  // of a class's next weight: the LP's duals; the rest is even [set]
 #define SYN_EVEN_REST    0.1  // that rest [set]
 #define SYN_STAY         1e-6 // of the step: what the largest growth of a share may weigh [set]
+#define SYN_LP_OVER      20.0 // steps that a full memory too much costs: no share is worth it [set]
+#define SYN_FREE_LEAST   0.02 // of a capacity: states may take so much where nothing is free [set]
 #define SYN_LP_MEMORY    0.98 // of a capacity: the arena packs a little less than that [set]
 
 // --- local search (local_search.c) ---
@@ -115,7 +118,7 @@
 
 // --- memory: when a plan counts as fitting, and prices on bytes (candidates.c) ---
 #define SYN_ROOMY          0.9   // of a capacity: fewer live bytes mostly find a place [tried]
-#define SYN_FEW_FIT        0.97  // of a capacity: the same of live bytes among few layers [tried]
+#define SYN_FEW_FIT        0.97  // of a capacity: the same of live bytes among few layers, at a second look [tried]
 #define SYN_SHARE_NEAR     16    // instructions: equal conversions so near hold no more memory [set]
 #define SYN_SURELY_FITS    0.7   // of a capacity: below, the plan without pairs is not placed [set]
 #define SYN_HOPELESS       1.5   // times the best: no better memory price is looked for [set]
@@ -155,6 +158,9 @@
 #define SYN_GIVE_UP_SIZE 1.2          // of a capacity: what shardings may bring down to it [set]
 #define SYN_VARIANT_GAIN 1e-4         // share: less is no reason to do more work [set]
 #define SYN_ENDS_BEHIND  1.03         // times the best variant: one so slow is not placed or proved [tried]
+#define SYN_ORDER_GAIN   0.01         // share: a search with memory first that gains less is in vain [set]
+#define SYN_ORDER_VAIN   3            // such variants, one behind the other: the last, unless memory costs much [tried]
+#define SYN_ORDER_FAR    1.2          // of a capacity: what takes more without, does not fit with it [set]
 #define SYN_WISH_GAIN    0.03         // share: what a search gains on the promise of a wish [set]
 #define SYN_WISH_SHARES  1, 0.95, 0.9 // of a capacity: what blocks are chosen for [set]
 

@@ -128,7 +128,7 @@ static void find_room(measure *m, const int *birth, const int *death)
             delta[birth[t]] += bytes;
             delta[death[t] + 1] -= bytes;
         }
-        double live = 0;
+        double live = (double)(p->padded_bytes[c] + p->work_bytes[c]);
         for (int i = 0; i <= n; i++) {
             live += delta[i];
             double *room = &b->room[between[i] * classes + c];

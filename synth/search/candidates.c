@@ -8,6 +8,7 @@
 #include "synth/passes/passes.h"
 #include "synth/passes/workspace.h"
 #include "synth/plan/liveness.h"
+#include "synth/search/free_memory.h"
 #include "synth/search/prove.h"
 #include "synth/space/space_build.h"
 #include "synth/space/space_solve.h"
@@ -66,8 +67,7 @@ void pool_try_place(pool *p, candidate *c)
 {
     double *least = &p->waste[c->program->pairs.n > 0][c->program->has_sym];
     if (p->g->few_of) { // has no arena: what stands for several layers is one buffer
-        double beside = p->opt->wary ? syn_workspace_share(c->program) : 0;
-        c->fits = c->share + beside <= SYN_FEW_FIT;
+        c->fits = c->share <= (p->opt->memory_first && !p->opt->wary ? 1 : SYN_FEW_FIT);
         return;
     }
     if (c->placed || c->share > 1 || (!p->spare && c->share * *least > 1)) return;
@@ -482,9 +482,15 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     double low = 0, high = 0, hope = HUGE_VAL;
     candidate next;
     o.price = is_auto ? p->b->price : 0;
+    // Where a round before found none at any price, it begins at the first one.
+    bool memory_first = is_auto && p->opt->memory_first;
+    if (memory_first && o.price <= 0 && keep && !keep->fits && keep->priced)
+        o.price = SYN_PRICE_USUAL * keep->sec / SYN_PRICE_FIRST;
     if (!pool_search(p, &o, out)) return false;
     double step = out->sec;
     if (out->fits) high = o.price;
+    if (memory_first && !out->fits)
+        syn_add_free_memory(p->arena, out->program, p->b->partitions, p->b->mesh);
     // From a price that may do to ones that mostly do.
     double usual = (out->share > SYN_PRICE_SHORTAGE ? SYN_PRICE_SHORT : SYN_PRICE_USUAL) * step;
     double rise = o.price > 0 ? SYN_PRICE_AGAIN * o.price : usual / SYN_PRICE_FIRST;

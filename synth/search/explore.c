@@ -145,7 +145,7 @@ static void take_rounds(pool *p, syn_starting_ratio starting, candidate *cur, do
         if (round > 0 && best > 0 && cur->fits && cur->sec > SYN_LATER_FAR * best) return;
         if (best > 0 && cur->fits && near_by(cur->sec, best)) return;
         if (!syn_ratio_lp(p->arena, cur->program, b->partitions, b->costs, &cur->timeline, trust,
-                          NULL, &lp))
+                          p->opt->memory_first, &lp))
             return;
         set_starting_ratio(p, starting);
         add_lp_cuts(p, &lp);
@@ -156,7 +156,10 @@ static void take_rounds(pool *p, syn_starting_ratio starting, candidate *cur, do
             weight[c] = SYN_BINDING * lp.weight[c] + SYN_EVEN_REST / b->mesh->n_classes;
         if (!pool_search_within_memory(p, &o, cur, &next)) return;
         if (next.fits && cur->fits && near_by(next.sec, cur->sec)) return;
-        if (next.fits && (!cur->fits || next.sec < cur->sec)) {
+        bool nearer = p->opt->memory_first && !next.fits && !cur->fits &&
+                      next.share < SYN_NEARER * cur->share;
+        if (p->opt->memory_first && !next.fits && !cur->fits && !nearer) return;
+        if (nearer || (next.fits && (!cur->fits || next.sec < cur->sec))) {
             *cur = next;
             failed = 0;
         } else {
@@ -347,7 +350,7 @@ void pool_refine_baseline(pool *p)
         syn_ratios lp;
         *b->partitions = *syn_partitions_copy(p->arena, cur.space->partitions);
         if (!syn_ratio_lp(p->arena, cur.program, b->partitions, b->costs, &cur.timeline, SYN_TRUST,
-                          NULL, &lp))
+                          p->opt->memory_first, &lp))
             return;
         for (int i = 0; i < lp.n; i++)
             b->partitions->set[lp.v[i].set].n[lp.v[i].axis] = 0;

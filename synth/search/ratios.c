@@ -4,7 +4,8 @@
 //     T_s  >= sum_{ops of stage s} (a + b x_{q,c})     for every class c
 //     M_q  >= x_{q,c}                                  padded collectives of cut set q
 //     sum_c n_c x_{q,c} = 1
-//     bytes_c(x) <= capacity_c                         at the class's fullest moment
+//     bytes_c(x) <= capacity_c + over_c                at the class's fullest moment; over_c costs
+//                                                      so much that it is 0 where it can be
 //     a hair's weight on the largest growth of each set, so that a set without influence stays
 //     as it is
 //
@@ -47,6 +48,7 @@ typedef struct ratio_lp {
     stage open;
     int rank_of[CL_MAX_CLASSES]; // one rank of every class
     bool *joint;                 // by cut: a used one over both axes
+    bool short_of_memory;        // the program takes more than may fit
 } ratio_lp;
 
 // How a share depends on a slot's columns: one coordinate's, or the sum over a machine.
@@ -271,7 +273,7 @@ static void collect(ratio_lp *l, const cost_timeline *t)
 }
 
 // Buffers live at the fullest moment of every class, as one affine row each.
-static void memory_rows(ratio_lp *l, lp *q)
+static void memory_rows(ratio_lp *l, lp *q, const cost_timeline *time)
 {
     const syn_program *p = l->p;
     int n = p->instr.n;
@@ -295,7 +297,8 @@ static void memory_rows(ratio_lp *l, lp *q)
                 peak = i;
             }
         }
-        double fixed = 0, *slope = HB_ARRAY(l->arena, double, l->n_slots * l->n_cols);
+        double fixed = (double)(p->padded_bytes[c] + p->work_bytes[c]),
+               *slope = HB_ARRAY(l->arena, double, l->n_slots * l->n_cols);
         bool any = false;
         for (int t = 0; t < p->tensors.n; t++) {
             if (birth[t] > peak || death[t] < peak) continue;
@@ -310,6 +313,9 @@ static void memory_rows(ratio_lp *l, lp *q)
         const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
         int row = lp_row(q, hb_fmt(l->arena, "memory.%.*s", HB_ARG(k->name)).p, -HUGE_VAL,
                          SYN_LP_MEMORY * (double)k->capacity - fixed);
+        // What cannot fit yet comes as near as it can: the next LP goes on from there.
+        double over = SYN_LP_OVER * time->total / (double)k->capacity;
+        if (l->short_of_memory) lp_term(q, row, lp_col(q, "over", 0, HUGE_VAL, over), -1);
         for (int s = 0; s < l->n_slots; s++)
             for (int i = 0; i < l->slot[s].n; i++)
                 if (slope[s * l->n_cols + i] > 0)
@@ -317,8 +323,20 @@ static void memory_rows(ratio_lp *l, lp *q)
     }
 }
 
+// Is what the slot cuts only kept, and not computed with? Bytes are linear in its shares, however
+// far they move.
+static bool only_kept(const ratio_lp *l, const struct slot *x)
+{
+    for (int s = 0; s < l->stages.n; s++)
+        for (int c = 0; c < l->n_classes; c++)
+            for (int k = 0; k < x->n; k++)
+                if (coef_of(l, &l->stages.p[s], c, (int)(x - l->slot))[k] > 0) return false;
+    return true;
+}
+
 static void share_columns(ratio_lp *l, lp *q, struct slot *x, const cost_timeline *t, double trust)
 {
+    if (l->short_of_memory && only_kept(l, x)) trust = HUGE_VAL;
     hb_arena *a = l->arena;
     const syn_mesh *mesh = l->p->mesh;
     hb_str cut = mesh->cuts.p[x->cut].name;
@@ -382,12 +400,13 @@ static void read_weights(const ratio_lp *l, lp *q, syn_ratios *out)
 
 static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p,
                          const syn_partitions *pal, syn_costs *m, const cost_timeline *t,
-                         double trust, const char *dump, syn_ratios *out)
+                         double trust, bool memory_first, syn_ratios *out)
 {
     const syn_mesh *mesh = p->mesh;
     ratio_lp l = {.arena = a, .p = p, .pal = pal, .m = m, .n_classes = mesh->n_classes};
     l.slot = hb_alloc(a, sizeof *l.slot * (size_t)(mesh->cuts.n * pal->n_sets + 1));
     l.joint = HB_ARRAY(a, bool, mesh->cuts.n + 1);
+    l.short_of_memory = memory_first && syn_live_share(p, false) > SYN_ROOMY;
     for (int r = mesh->n_ranks - 1; r >= 0; r--)
         l.rank_of[mesh->class_of[r]] = r;
     for (int i = 0; i < p->tensors.n; i++)
@@ -406,8 +425,7 @@ static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p,
     for (int s = 0; s < l.n_slots; s++)
         share_columns(&l, q, &l.slot[s], t, trust);
     stage_rows(&l, q);
-    memory_rows(&l, q);
-    if (dump) (void)lp_write(q, dump);
+    memory_rows(&l, q, t);
     if (lp_solve(q) != LP_OPTIMAL) return false;
     read_weights(&l, q, out);
     out->objective = lp_objective(q);
@@ -426,10 +444,10 @@ static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p,
 }
 
 bool syn_ratio_lp(hb_arena *a, const syn_program *p, const syn_partitions *pal, syn_costs *m,
-                  const cost_timeline *t, double trust, const char *dump, syn_ratios *out)
+                  const cost_timeline *t, double trust, bool memory_first, syn_ratios *out)
 {
     hb_arena *scratch = hb_arena_new();
-    bool ok = solve_ratios(a, scratch, p, pal, m, t, trust, dump, out);
+    bool ok = solve_ratios(a, scratch, p, pal, m, t, trust, memory_first, out);
     hb_arena_free(scratch);
     return ok;
 }

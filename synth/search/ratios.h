@@ -23,6 +23,6 @@ typedef struct syn_ratios {
 // around the present cut; shares may move by `trust` of their present value. False if the LP has no
 // solution. dump: NULL or a path for CPLEX LP text.
 bool syn_ratio_lp(hb_arena *a, const syn_program *p, const syn_partitions *pal, syn_costs *m,
-                  const cost_timeline *t, double trust, const char *dump, syn_ratios *out);
+                  const cost_timeline *t, double trust, bool memory_first, syn_ratios *out);
 
 #endif

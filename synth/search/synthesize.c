@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "synth/passes/workspace.h"
+#include "synth/plan/liveness.h"
 #include "synth/price/pair_cost.h"
 #include "synth/price/simulate_plan.h"
 #include "synth/search/bounds.h"
@@ -375,6 +376,11 @@ static void end_unfinished(pool *p, syn_result *r)
     candidate *lead = pool_leader(p);
     pool_keep_all(p, lead, &p->smallest);
     r->tight = !lead->program || lead->sec > p->quickest;
+    if (lead->program && p->g->few_of &&
+        !r->tight) { // with what is beside an arena, is there enough?
+        syn_workspace_expected(lead->program);
+        r->tight = syn_live_share(lead->program, false) > 1;
+    }
     r->least_share = p->smallest.share;
     r->quickest_sec = p->quickest;
     if (!lead->program) {

@@ -40,6 +40,14 @@ struct failed {
     double sec, bytes;
 };
 
+// What planning a variant has come to.
+struct look {
+    double sec;      // of the fastest plan that fits; HUGE_VAL: none
+    double quickest; // of all that were simulated, whether they fit or not
+    double share;    // of memory that the leanest of these takes
+    bool tight;      // memory shaped the fastest that fits
+};
+
 typedef struct planner {
     hb_arena *a;
     ir_graph *step;
@@ -50,8 +58,9 @@ typedef struct planner {
     // The best plan without pairs, which alone decides what is planned next: pairs only add plans.
     const syn_program *plain; // NULL: none fits
     double plain_sec;
-    double last_sec;                // of the variant planned last; HUGE_VAL: none fits
-    double quickest;                // of all that were simulated, whether they fit or not; 0: none
+    struct look last; // of the variant planned last, in the better of two orders
+    int vain;         // variants, one behind the other, that memory first did not help
+    double quickest;  // of all that were simulated, whether they fit or not; 0: none
     double least_share, lean_bytes; // of the plan that took least, and what its forward pass saved
     int64_t lean_chunks;
     const bool *lean_again;
@@ -63,8 +72,8 @@ typedef struct planner {
     ir_again parts;
     // Among few layers: where the plans ended that are to be planned whole.
     HB_VEC(ending) endings;
-    bool kept; // the whole takes about what few layers promised
-    syn_known_sets known;
+    bool kept;               // the whole takes about what few layers promised
+    syn_known_sets known[2]; // of searches without memory first and with it
 } planner;
 
 // Blocks of equal ops and sizes are of one kind.
@@ -168,27 +177,31 @@ static int count(const planner *p, const bool *again)
     return n;
 }
 
-static void note_ending(planner *p, int64_t chunks, const bool *again, const syn_result *r)
+static void note_ending(planner *p, int64_t chunks, const bool *again, bool memory_first,
+                        const syn_result *r)
 {
     const syn_space *s = r->space;
     const cl_class *first = &p->m->cluster->cls[s->mesh->cluster_class[0]];
     double price = s->memory_price ? s->memory_price[0] * (double)first->capacity : 0;
-    syn_lead lead = {s->mesh, s->partitions, s->weight, price};
+    syn_lead lead = {s->mesh, s->partitions, s->weight, price, memory_first};
     const bool *own = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
     HB_PUSH(p->a, &p->endings, (ending){chunks, own, r->predicted_sec, lead});
 }
 
-// Plans one variant; true if it is the best so far.
-static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *lead)
+// Plans one variant in one of the two orders; true if it is the best so far.
+static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lead *lead,
+                    bool memory_first)
 {
     syn_options o = *p->o;
+    p->last.tight = false;
     if (p->any && over(p)) return false; // the first has one search, whatever the time
     o.loose = p->loose;
     o.lead = lead;
-    p->known.arena = p->a;
-    p->known.best = fitting(p) ? p->plain_sec : 0;
-    p->known.leads = fitting(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
-    o.known = &p->known;
+    o.memory_first = memory_first;
+    o.known = &p->known[memory_first];
+    o.known->arena = p->a;
+    o.known->best = fitting(p) ? p->plain_sec : 0;
+    o.known->leads = fitting(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
     if (o.time_limit_sec > 0) o.time_limit_sec = left(p);
     ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));
     if (!g) return false;
@@ -201,8 +214,12 @@ static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *
     }
     syn_result r = syn_synthesize(p->a, g, ir_factorize(p->a, g), p->m, &o);
     p->spent += r.plan_sec;
-    p->last_sec = r.status == SYN_OK && r.plain ? r.plain_sec : HUGE_VAL;
-    if (p->step->few_of && r.status == SYN_OK) note_ending(p, chunks, again, &r);
+    double took = r.status == SYN_OK && r.plain ? r.plain_sec : HUGE_VAL;
+    bool apart = !memory_first || took < p->last.sec * (1 - SYN_ORDER_GAIN);
+    if (p->step->few_of && r.status == SYN_OK && apart)
+        note_ending(p, chunks, again, memory_first, &r);
+    p->last = (struct look){took, r.quickest_sec, r.least_share,
+                            r.least_share > 0 && (r.status != SYN_OK || r.tight)};
     if (r.quickest_sec > 0 && (p->quickest <= 0 || r.quickest_sec < p->quickest))
         p->quickest = r.quickest_sec;
     if (r.least_share > 0 && (p->least_share <= 0 || r.least_share < p->least_share)) {
@@ -212,8 +229,9 @@ static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *
         p->lean_again = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
     }
     if (o.log)
-        fprintf(o.log, "%lld micro-batches, %d blocks computed again: %.6g ms\n", (long long)chunks,
-                count(p, again), r.status == SYN_OK ? r.predicted_sec * 1e3 : -1);
+        fprintf(o.log, "%lld micro-batches, %d blocks computed again%s: %.6g ms\n",
+                (long long)chunks, count(p, again), memory_first ? ", memory first" : "",
+                r.status == SYN_OK ? r.predicted_sec * 1e3 : -1);
     bool better = r.status == SYN_OK && r.plain &&
                   (!fitting(p) || r.plain_sec < p->plain_sec * (1 - SYN_VARIANT_GAIN));
     if (better) {
@@ -245,6 +263,31 @@ static bool known_kinds(const planner *p, const wish *w)
         done += x->done && x->chunks == w->chunks && x->kinds == w->kinds;
     }
     return done >= enough;
+}
+
+// Is a variant that has come to so much worth a search with memory first?
+static bool worth_another_order(const planner *p, const struct look *of)
+{
+    if (p->o->strategy != SYN_AUTO || !of->tight || over(p)) return false;
+    if (isinf(of->sec)) return of->share <= SYN_ORDER_FAR;
+    // With all the memory that it wants it is no better than the best.
+    if (fitting(p) && of->quickest >= p->plain_sec * (1 - SYN_VARIANT_GAIN)) return false;
+    return p->vain < SYN_ORDER_VAIN || of->sec >= SYN_TIGHT_FAR * of->quickest;
+}
+
+// Plans one variant, and where memory binds once more with memory first; true if it is the best so
+// far.
+static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *lead)
+{
+    if (lead) return plan_by(p, chunks, again, lead, lead->memory_first);
+    bool better = plan_by(p, chunks, again, NULL, false);
+    struct look first = p->last;
+    if (!worth_another_order(p, &first)) return better;
+    better = plan_by(p, chunks, again, NULL, true) || better;
+    bool gains = p->last.sec < first.sec * (1 - SYN_ORDER_GAIN);
+    if (gains || isfinite(first.sec)) p->vain = gains ? 0 : p->vain + 1;
+    if (first.sec < p->last.sec) p->last = first;
+    return better;
 }
 
 // The blocks that promise most of what was not planned; NULL: none does.
@@ -364,14 +407,14 @@ static void plan_variants(planner *p)
     int64_t last = o->micro_batches > 0 ? first : SYN_MAX_CHUNKS;
     const bool *least = o->again ? o->again : none;
     int weary = 0;
-    double one = p->last_sec, other; // with `least`, in so many chunks and in half of them
+    double one = p->last.sec, other; // with `least`, in so many chunks and in half of them
     for (int64_t k = first; k <= last && weary < SYN_WEARY && step->batch % k == 0; k *= 2) {
         const syn_program *before = p->plain;
         other = one;
         if (k > first && fitting(p) && large(p) && !o->vary_chunks) break;
         if (k > first && may_fit(p, plain / (double)k)) {
             plan(p, k, least, NULL);
-            one = p->last_sec;
+            one = p->last.sec;
         } else if (k > first && fitting(p)) {
             plan(p, k, set_of(p), NULL);
         }
@@ -418,6 +461,7 @@ static ending *next_ending(const planner *whole, planner *few, const bool *done)
         skip = skip || (fitting(whole) && e->sec * gain > whole->plain_sec);
         for (int k = 0; k < few->endings.n && !skip; k++)
             skip = done[k] && few->endings.p[k].chunks == e->chunks &&
+                   few->endings.p[k].lead.memory_first == e->lead.memory_first &&
                    same_place(&few->endings.p[k], e);
         if (!skip && (!next || e->sec < next->sec)) next = e;
     }
@@ -430,14 +474,15 @@ static bool short_of_workspace(const planner *few)
     if (!fitting(few)) return false;
     hb_arena *scratch = hb_arena_new();
     syn_program *prog = hb_copy(scratch, few->plain, sizeof *few->plain);
-    bool is = syn_live_share(prog, false) + syn_workspace_share(prog) > SYN_FEW_FIT;
+    syn_workspace_expected(prog);
+    bool is = syn_live_share(prog, false) > SYN_FEW_FIT;
     hb_arena_free(scratch);
     return is;
 }
 
 // The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
-// the arena counts among few layers, too, though it is known only roughly there. Whether
-// it is worth another look.
+// the arena counts among few layers in both orders, and an arena may take more than the live bytes.
+// Whether it is worth another look.
 static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
 {
     syn_options quick = *p->o;

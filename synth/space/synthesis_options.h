@@ -21,7 +21,8 @@ typedef struct syn_lead {
     const struct syn_mesh *mesh;             // on which devices, on one axis or two
     const struct syn_partitions *partitions; // its cuts, of the folded step's sets
     const double *weight;                    // by class of the mesh
-    double price; // on memory: seconds for a full one of each class; 0: none
+    double price;      // on memory: seconds for a full one of each class; 0: none
+    bool memory_first; // as the search was that ended there
 } syn_lead;
 
 typedef struct syn_options {
@@ -42,6 +43,8 @@ typedef struct syn_options {
     bool all_devices;                // none is left out
     struct syn_known_sets *known;    // of devices, from other variants of the step; NULL: none
     bool wary;                       // of few layers: workspace counts, as far as it is known
+    // Where memory binds: states may lie where it is free, workspace counts from the first plan.
+    bool memory_first;
     bool loose; // what fits with nothing in flight alone does not count (another variant may)
     const char *dump_after; // letters of passes behind which plans are printed (passes.h); NULL
     FILE *log;              // NULL, or where every plan that is simulated gets a line

@@ -166,7 +166,7 @@ static void compare(int n_ranks, const double *speed, syn_strategy strategy, int
     ck_assert_int_eq(n, want_cuts);
     syn_ratios r;
     // No trust region: shares may go anywhere (even shares of 1/n times n are 1).
-    ck_assert(syn_ratio_lp(b.a, b.p, b.partitions, b.costs, &b.t, n_ranks, NULL, &r));
+    ck_assert(syn_ratio_lp(b.a, b.p, b.partitions, b.costs, &b.t, n_ranks, false, &r));
     double dual = 0;
     for (int c = 0; c < n_ranks; c++)
         dual += r.weight[c];
