@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "cli/compare_correct.h"
+#include "cli/measured_calls.h"
 #include "cli/plan_words.h"
 #include "emit/words.h"
 
@@ -88,30 +89,24 @@ static void read_predicted(comparison *x)
 
 static bool read_measured(comparison *x, const hb_tree *trace, const char *path)
 {
-    const hb_tree *events = hb_get(trace, "traceEvents");
-    if (!events || events->kind != HB_LIST) {
-        cli_error(CLI_INPUT, "%s: no traceEvents: no trace of `hapc run --trace`", path);
-        return false;
-    }
-    double first = HUGE_VAL, last = -HUGE_VAL;
-    for (int i = 0; i < events->n; i++) {
-        const hb_tree *e = events->v[i];
-        double begin = cli_number_at(e, "ts"), took = cli_number_at(e, "dur");
-        if (!hb_str_is(cli_text_at(e, "ph"), "X") || isnan(begin) || isnan(took)) continue;
-        first = fmin(first, begin);
-        last = fmax(last, begin + took);
-        hb_str name = cli_text_at(e, "name");
-        if (name.n > 9 && memcmp(name.p, "hap_wait:", 9) == 0)
+    double *predicted = HB_ARRAY(x->a, double, x->lines.list.n + 1);
+    measured_calls all = {0};
+    for (int i = 0; i < x->lines.list.n; i++)
+        predicted[i] = x->lines.list.p[i].predicted;
+    if (!measured_calls_read(x->a, trace, path, x->lines.at, predicted, &all)) return false;
+    for (int i = 0; i < all.list.n; i++) {
+        const measured_call *e = &all.list.p[i];
+        if (e->name.n > 9 && memcmp(e->name.p, "hap_wait:", 9) == 0)
             continue; // what a rank waits is not what a call takes
-        int at = hb_map_get(x->lines.at, name);
+        int at = hb_map_get(x->lines.at, e->name);
         if (at < 0) { // line 0: a view
-            x->unknown += name.n < 2 || memcmp(name.p + name.n - 2, ":0", 2) != 0;
+            x->unknown += e->name.n < 2 || memcmp(e->name.p + e->name.n - 2, ":0", 2) != 0;
             continue;
         }
-        x->lines.list.p[at].measured += took / 1e3;
+        x->lines.list.p[at].measured += e->ms;
         x->lines.list.p[at].n_measured++;
     }
-    x->step_ms = last > first ? (last - first) / 1e3 : 0;
+    x->step_ms = all.ms;
     return true;
 }
 
@@ -239,7 +234,7 @@ static int compare(hb_arena *a, const char *dir, const char *path, const char *o
         return cli_error(CLI_INPUT, "%s: no event of it is a call of %s/program.c", path, dir);
     sum_up(&x);
     print(&x);
-    return out ? compare_correct(a, dir, x.plan, trace, out) : CLI_OK;
+    return out ? compare_correct(a, dir, x.plan, trace, path, out) : CLI_OK;
 }
 
 int cmd_compare(int argc, char **argv)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/measured_calls.h"
 #include "cli/plan_words.h"
 
 typedef struct factor {
@@ -25,6 +26,7 @@ typedef struct factor {
 typedef struct line { // of program.c
     int first;        // an instruction of it
     int n;            // instructions
+    bool paired;      // in an overlapped pair: its time is nobody's alone
     double *ms;       // by class, of all of them
     double *took;     // by rank
     int64_t *calls;   // by rank
@@ -44,9 +46,11 @@ typedef struct correction {
 static void read_lines(correction *x)
 {
     const hb_tree *instr = cli_list_at(x->plan, "instructions");
+    int64_t pair_end = 0;
     for (int i = 0; i < instr->n; i++) {
         const hb_tree *in = instr->v[i], *begin = cli_list_at(in, "begin_ms"),
-                      *end = cli_list_at(in, "end_ms");
+                      *end = cli_list_at(in, "end_ms"), *pair = hb_get(in, "overlap");
+        if (pair) pair_end = i + cli_plan_int(pair, "length", 0);
         int64_t number = cli_plan_int(in, "line", 0);
         if (begin->n == 0 || begin->n != end->n || number == 0) continue;
         hb_str name = hb_fmt(x->a, "%.*s:%lld", HB_ARG(plan_call(in)), (long long)number);
@@ -62,6 +66,7 @@ static void read_lines(correction *x)
         }
         line *l = &x->lines.p[at];
         l->n++;
+        l->paired |= i < pair_end;
         for (int c = 0; c < x->n_classes; c++) {
             int k = begin->n == 1 ? 0 : c;
             if (k < begin->n) l->ms[c] += end->v[k]->f - begin->v[k]->f;
@@ -69,20 +74,22 @@ static void read_lines(correction *x)
     }
 }
 
-static void read_trace(correction *x, const hb_tree *trace)
+static bool read_trace(correction *x, const hb_tree *trace, const char *path)
 {
-    const hb_tree *events = cli_list_at(trace, "traceEvents");
-    for (int i = 0; i < events->n; i++) {
-        const hb_tree *e = events->v[i];
-        int64_t rank = cli_plan_int(e, "pid", -1);
-        double took = cli_number_at(e, "dur");
-        if (!hb_str_is(cli_text_at(e, "ph"), "X") || isnan(took) || rank < 0 || rank >= x->n_ranks)
-            continue;
-        int at = hb_map_get(x->at, cli_text_at(e, "name"));
-        if (at < 0) continue;
-        x->lines.p[at].took[rank] += took / 1e3;
-        x->lines.p[at].calls[rank]++;
+    double *predicted = HB_ARRAY(x->a, double, x->lines.n + 1);
+    measured_calls all = {0};
+    for (int i = 0; i < x->lines.n; i++)
+        for (int c = 0; c < x->n_classes; c++)
+            predicted[i] += x->lines.p[i].ms[c];
+    if (!measured_calls_read(x->a, trace, path, x->at, predicted, &all)) return false;
+    for (int i = 0; i < all.list.n; i++) {
+        const measured_call *e = &all.list.p[i];
+        int at = hb_map_get(x->at, e->name);
+        if (at < 0 || e->rank >= x->n_ranks) continue;
+        x->lines.p[at].took[e->rank] += e->ms;
+        x->lines.p[at].calls[e->rank]++;
     }
+    return true;
 }
 
 // What a call is corrected as; false: its time is nobody's alone.
@@ -91,6 +98,7 @@ static bool key_of(const correction *x, const line *l, int cls, factor *out)
     const hb_tree *in = cli_list_at(x->plan, "instructions")->v[l->first];
     hb_str call = plan_call(in);
     *out = (factor){.was = 1};
+    if (l->paired) return false;
     if (hb_str_is(call, "hap_cut")) {
         out->op = HB_STR("copy");
     } else if (call.n > 3 && memcmp(call.p, "op_", 3) == 0) {
@@ -166,7 +174,9 @@ static void read_known(correction *x, const hb_tree *curves)
 
 static void put_factor(hb_buf *b, const factor *f, bool first)
 {
-    bool measured = f->predicted > 0 && f->took > 0;
+    // A call that the runtime leaves out takes nothing; a factor is above 0.
+    static const double LEAST = 1e-3;
+    double now = f->predicted > 0 ? fmax(LEAST, f->took / f->predicted) : 1;
     hb_puts(b, first ? "\n  {" : ",\n  {");
     if (f->op.n) {
         hb_puts(b, "\"class\": ");
@@ -180,7 +190,7 @@ static void put_factor(hb_buf *b, const factor *f, bool first)
         hb_put_json(b, f->form);
         hb_printf(b, ", \"axis_kind\": \"%s\"", f->crosses ? "between" : "inside");
     }
-    hb_printf(b, ", \"factor\": %.6g}", f->was * (measured ? f->took / f->predicted : 1));
+    hb_printf(b, ", \"factor\": %.6g}", f->was * now);
 }
 
 // The curves of the plan, if it has any, with the factors.
@@ -260,7 +270,7 @@ static bool ends_in_yaml(const char *path)
 }
 
 int compare_correct(hb_arena *a, const char *dir, const hb_tree *plan, const hb_tree *trace,
-                    const char *out)
+                    const char *path, const char *out)
 {
     correction x = {.a = a, .plan = plan, .at = hb_map_new(a), .known = hb_map_new(a)};
     const hb_tree *ranks = cli_list_at(plan, "ranks"), *curves;
@@ -275,13 +285,13 @@ int compare_correct(hb_arena *a, const char *dir, const hb_tree *plan, const hb_
                 c = cli_plan_int(ranks->v[i], "class", -1);
         if (r >= 0 && r < x.n_ranks && c >= 0 && c < x.n_classes) x.class_of[r] = (int)c;
     }
-    hb_str path = hb_fmt(a, "%s/cluster.yaml", dir);
-    if (!hb_read_file(a, path.p, &cluster, &why))
-        return cli_error(CLI_INPUT, "%.*s: %s", HB_ARG(path), why);
+    hb_str file = hb_fmt(a, "%s/cluster.yaml", dir);
+    if (!hb_read_file(a, file.p, &cluster, &why))
+        return cli_error(CLI_INPUT, "%.*s: %s", HB_ARG(file), why);
     if (!read_curves(a, dir, cluster, &curves)) return CLI_INPUT;
     if (curves) read_known(&x, curves);
     read_lines(&x);
-    read_trace(&x, trace);
+    if (!read_trace(&x, trace, path)) return CLI_INPUT;
     for (int i = 0; i < x.lines.n; i++)
         add_line(&x, &x.lines.p[i]);
     hb_str beside = hb_fmt(a, "%.*s.curves.json", (int)strlen(out) - 5, out);

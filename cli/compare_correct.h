@@ -5,9 +5,9 @@
 
 #include "cli/cli.h"
 
-// The cluster file of the plan in dir, corrected by a measured trace, to out (NAME.yaml) and
-// NAME.curves.json. An exit code.
+// The cluster file of the plan in dir, corrected by a measured trace, which was read from path, to
+// out (NAME.yaml) and NAME.curves.json. An exit code.
 int compare_correct(hb_arena *a, const char *dir, const hb_tree *plan, const hb_tree *trace,
-                    const char *out);
+                    const char *path, const char *out);
 
 #endif

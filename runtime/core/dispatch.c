@@ -43,7 +43,8 @@ static bool collected(const hap_rank *r)
 
 static void end(hap_rank *r, double start)
 {
-    if (r->trace) hap_trace_add(r, HAP_TRACE_COMPUTE, r->doing, r->line, start, hap_seconds());
+    if (r->trace && !r->device_traces)
+        hap_trace_add(r, HAP_TRACE_COMPUTE, r->doing, r->line, start, hap_seconds());
     r->doing = NULL;
     hap_backend_poll(r);
 }

@@ -93,6 +93,7 @@ struct hap_rank {
     struct hap_report *report;
     struct hap_inputs *inputs;
     struct hap_trace *trace;
+    bool device_traces; // the backend adds what calls take; else core does, by the host's clock
     struct hap_heartbeat *beat;
     struct hap_nan_check *nan_check;
     void *backend; // the backend's own state

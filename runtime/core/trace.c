@@ -12,12 +12,14 @@ enum { MAX_EVENTS = 1 << 22 }; // later ones are dropped
 typedef struct span {
     const char *name; // lives as long as the program
     int line, stream;
+    bool joined; // to the one before it: that one's time is of both
     double start, end;
 } span;
 
 struct hap_trace {
     span *span;
     int n, cap;
+    bool full;
     double zero;
 };
 
@@ -31,9 +33,24 @@ void hap_trace_start(hap_rank *r)
 void hap_trace_add(hap_rank *r, int stream, const char *name, int line, double start, double end)
 {
     struct hap_trace *t = r->trace;
-    if (t->n == MAX_EVENTS) return;
+    t->full = t->n == MAX_EVENTS;
+    if (t->full) return;
     t->span = hap_grow(r, t->span, &t->cap, t->n + 1, sizeof *t->span);
-    t->span[t->n++] = (span){name, line, stream, start - t->zero, end - t->zero};
+    t->span[t->n++] = (span){name, line, stream, false, start - t->zero, end - t->zero};
+}
+
+void hap_trace_join(hap_rank *r, const char *name, int line)
+{
+    struct hap_trace *t = r->trace;
+    if (t->full) return; // what it is joined to was dropped
+    t->span = hap_grow(r, t->span, &t->cap, t->n + 1, sizeof *t->span);
+    t->span[t->n++] = (span){name, line, HAP_TRACE_COMPUTE, true, 0, 0};
+}
+
+static void write_name(FILE *f, const span *s)
+{
+    bool op = s->stream == HAP_TRACE_COMPUTE && strncmp(s->name, "hap_", 4) != 0;
+    fprintf(f, "\"%s%s:%d\"", op ? "op_" : "", s->name, s->line);
 }
 
 static void write_spans(FILE *f, int rank, const span *s, int64_t n)
@@ -44,13 +61,16 @@ static void write_spans(FILE *f, int rank, const span *s, int64_t n)
                 "%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,"
                 "\"args\":{\"name\":\"%s\"}}",
                 rank || i ? ",\n" : "", rank, i, stream[i]);
-    for (int64_t i = 0; i < n; i++) {
-        bool op = s[i].stream == HAP_TRACE_COMPUTE && strncmp(s[i].name, "hap_", 4) != 0;
-        fprintf(f,
-                ",\n{\"ph\":\"X\",\"name\":\"%s%s:%d\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,"
-                "\"dur\":%.3f}",
-                op ? "op_" : "", s[i].name, s[i].line, rank, s[i].stream, s[i].start * 1e6,
-                (s[i].end - s[i].start) * 1e6);
+    for (int64_t i = 0, k; i < n; i = k) {
+        fprintf(f, ",\n{\"ph\":\"X\",\"name\":");
+        write_name(f, &s[i]);
+        fprintf(f, ",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f", rank, s[i].stream,
+                s[i].start * 1e6, (s[i].end - s[i].start) * 1e6);
+        for (k = i + 1; k < n && s[k].joined; k++) {
+            fputs(k == i + 1 ? ",\"args\":{\"joined\":[" : ",", f);
+            write_name(f, &s[k]);
+        }
+        fputs(k > i + 1 ? "]}}" : "}", f);
     }
 }
 

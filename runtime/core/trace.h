@@ -1,6 +1,7 @@
 // The measured timeline (--trace F): Chrome trace JSON, pid = rank, tid = stream.
 //
-// Names are the call and its line in program.c, "op_linear:83", as in the planner's trace.json.
+// Names are the call and its line in program.c, "op_linear:83", as in the planner's trace.json. Calls
+// that ran as one are one event; those behind its first stand in args.joined.
 
 #ifndef HAP_RUNTIME_TRACE_H
 #define HAP_RUNTIME_TRACE_H
@@ -11,6 +12,8 @@ enum { HAP_TRACE_COMPUTE, HAP_TRACE_COMM };
 
 void hap_trace_start(hap_rank *r); // all ranks together: sets r->trace and time zero
 void hap_trace_add(hap_rank *r, int stream, const char *name, int line, double start, double end);
+// The call ran with the one that was added last.
+void hap_trace_join(hap_rank *r, const char *name, int line);
 void hap_trace_write(hap_rank *r); // all ranks together
 
 #endif

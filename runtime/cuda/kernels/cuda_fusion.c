@@ -282,6 +282,11 @@ bool cuda_fusion_find(hap_rank *r, cuda_fusions *g, int n_kept, hap_tensor *cons
     if (!ok) return false;
     out->kernel = kernel;
     place(&out->args, m.domain);
+    for (int k = 0; k < g->n; k++) {
+        out->op[k] = g->op[k].op;
+        out->line[k] = g->line[k];
+    }
+    out->n_ops = g->n;
     return true;
 #else
     (void)r, (void)g, (void)n_kept, (void)kept, (void)out;

@@ -22,6 +22,9 @@ typedef struct cuda_fusion { // one, ready to be launched
     const void *kernel;
     bool rows; // a row a warp or block; else elements
     hap_fusion_args args;
+    int n_ops;
+    int line[CUDA_FUSION_OPS]; // of its ops in the program
+    hap_op_id op[CUDA_FUSION_OPS];
     int n_tensors;
     struct {
         hap_tensor *t;

@@ -5,7 +5,6 @@
 #include "core/coll_geometry.h"
 #include "core/comm.h"
 #include "core/fail.h"
-#include "core/trace.h"
 #include "cuda/comm/cuda_coll_forms.h"
 #include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_pair.h"
@@ -13,6 +12,7 @@
 #include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/step/cuda_ahead.h"
+#include "cuda/step/cuda_trace.h"
 
 void cuda_wait_for(hap_rank *r, cudaStream_t s)
 {
@@ -23,12 +23,6 @@ void cuda_wait_for(hap_rank *r, cudaStream_t s)
         if (turn % 256 == 0) cuda_nccl_poll(r);
         sched_yield();
     }
-}
-
-// With --trace each call is waited for, so that its time is its own.
-void cuda_traced(hap_rank *r, cudaStream_t s)
-{
-    if (r->trace) cuda_wait_for(r, s);
 }
 
 // --- calls, launched ---
@@ -52,6 +46,17 @@ void cuda_run_cut(hap_rank *r, hap_tensor *y, hap_tensor *x)
     cuda_remap m = {0};
     move_begins(r, y, x);
     cuda_check(r, cuda_move_remapped(cuda_of(r)->x.stream, y, x, &m));
+}
+
+void cuda_run_fusion(hap_rank *r, const cuda_fusion *g)
+{
+    cuda_backend *b = cuda_of(r);
+    int span = cuda_trace_open(r, b->x.stream, HAP_TRACE_COMPUTE, hap_op_names[g->op[0]],
+                               g->line[0]);
+    cuda_check(r, cuda_fusion_run(&b->x, g));
+    cuda_trace_close(r, span, b->x.stream);
+    for (int k = 1; k < g->n_ops; k++)
+        cuda_trace_joined(r, span, hap_op_names[g->op[k]], g->line[k]);
 }
 
 void cuda_run_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x)
@@ -86,7 +91,7 @@ hap_event *cuda_event_open(hap_rank *r, const hap_coll_call *c)
     e->at_once = false;
     e->line = r->line;
     e->name = hap_coll_name(c);
-    e->start = hap_seconds();
+    e->span = -1;
     e->next = NULL;
     *(steps->last ? &steps->last->next : &steps->first) = e;
     steps->last = e;
@@ -132,29 +137,34 @@ hap_event *cuda_run_start(hap_rank *r, const hap_coll_call *c, bool at_once)
     will_write(r, c);
     hap_event *e = cuda_event_open(r, c);
     if (at_once && by_put(r, c)) {
+        int span = cuda_trace_open(r, b->x.stream, HAP_TRACE_COMM, e->name, e->line);
         e->at_once = true;
         cuda_put_run(r, c, b->x.stream, NULL);
+        cuda_trace_close(r, span, b->x.stream);
         return e;
     }
     cuda_check(r, cuda_said(cudaEventRecord(e->ready, b->x.stream), "cudaEventRecord"));
     cuda_check(r, cuda_said(cudaStreamWaitEvent(s, e->ready, 0), "cudaStreamWaitEvent"));
+    int span = cuda_trace_open(r, s, HAP_TRACE_COMM, e->name, e->line);
     if (by_put(r, c)) {
         cuda_put_run(r, c, s, e->done);
-        return e;
+    } else {
+        cuda_coll_run(r, c, s);
+        cuda_check(r, cuda_said(cudaEventRecord(e->done, s), "cudaEventRecord"));
     }
-    cuda_coll_run(r, c, s);
-    cuda_check(r, cuda_said(cudaEventRecord(e->done, s), "cudaEventRecord"));
+    cuda_trace_close(r, span, s);
     return e;
 }
 
 void cuda_run_wait(hap_rank *r, hap_event *e)
 {
     cuda_backend *b = cuda_of(r);
+    int span = cuda_trace_open(r, b->x.stream, HAP_TRACE_COMPUTE, "hap_wait", r->line);
     if (!e->at_once)
         cuda_check(r,
                    cuda_said(cudaStreamWaitEvent(b->x.stream, e->done, 0), "cudaStreamWaitEvent"));
-    cuda_traced(r, b->x.stream);
-    if (r->trace) hap_trace_add(r, HAP_TRACE_COMM, e->name, e->line, e->start, hap_seconds());
+    cuda_trace_close(r, span, b->x.stream);
+    cuda_trace_close(r, e->span, b->x.stream);
     cuda_event_close(b, e);
 }
 
@@ -177,10 +187,11 @@ hap_event *cuda_run_pair(hap_rank *r, const hap_pair *p)
     if (!cuda_pair_overlaps(r, p)) return run_in_order(r, p);
     bool alone = !cuda_steps_of(r)->first;
     hap_event *e = cuda_event_open(r, &c);
+    cudaStream_t s = cuda_of(r)->x.stream;
+    e->span = cuda_trace_open(r, s, HAP_TRACE_COMM, e->name, p->coll_line);
     cuda_pair_run(r, p, alone, e->done);
-    cuda_traced(r, cuda_of(r)->x.stream);
     if (!p->consumer) return e;
-    if (r->trace) hap_trace_add(r, HAP_TRACE_COMM, e->name, p->coll_line, e->start, hap_seconds());
+    cuda_trace_close(r, e->span, s);
     cuda_event_close(cuda_of(r), e);
     return NULL;
 }
@@ -245,7 +256,7 @@ static void run_call(hap_rank *r, cuda_record *list, int i)
         run_chain(r, c);
         break;
     case CUDA_FUSION:
-        cuda_check(r, cuda_fusion_run(&cuda_of(r)->x, c->fusion));
+        cuda_run_fusion(r, c->fusion);
         break;
     case CUDA_CUT:
         cuda_run_cut(r, c->op.out[0], c->op.in[0]);
@@ -266,21 +277,31 @@ static void run_call(hap_rank *r, cuda_record *list, int i)
     give_ahead(r, list, i);
 }
 
+// A call of the list with its span; fusions, starts, pairs and waits have their own.
+static void run_timed(hap_rank *r, cuda_record *list, int i)
+{
+    cuda_call *c = &list->call[i];
+    cudaStream_t s = cuda_of(r)->x.stream;
+    bool left_out = c->kind == CUDA_DONE || (c->once && list->begun);
+    bool own = c->kind == CUDA_OP || c->kind == CUDA_CUT || c->kind == CUDA_PARTIAL;
+    int span = -1;
+    if (left_out)
+        cuda_trace_nothing(r, c->name, c->line);
+    else if (own)
+        span = cuda_trace_open(r, s, HAP_TRACE_COMPUTE, c->name, c->line);
+    run_call(r, list, i);
+    cuda_trace_close(r, span, s);
+    for (int k = 1; span >= 0 && k <= c->n_joined; k++)
+        cuda_trace_joined(r, span, c[k].name, c[k].line);
+}
+
 void cuda_run_calls(hap_rank *r, int from, int to)
 {
     cuda_steps *steps = cuda_steps_of(r);
-    cuda_backend *b = cuda_of(r);
     for (int i = from; i < to; i++) {
-        cuda_call *c = &steps->now.list.call[i];
-        double start = r->trace ? hap_seconds() : 0;
-        r->line = c->line;
-        r->doing = c->name;
-        run_call(r, &steps->now.list, i);
-        if (!r->trace || c->kind == CUDA_DONE || c->kind == CUDA_JOINED || c->kind == CUDA_START ||
-            c->kind == CUDA_WAIT)
-            continue;
-        cuda_traced(r, b->x.stream);
-        hap_trace_add(r, HAP_TRACE_COMPUTE, c->name, c->line, start, hap_seconds());
+        r->line = steps->now.list.call[i].line;
+        r->doing = steps->now.list.call[i].name;
+        run_timed(r, &steps->now.list, i);
     }
     r->doing = NULL;
     steps->now.list.begun = true;

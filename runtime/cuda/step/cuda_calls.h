@@ -7,6 +7,7 @@
 #include "cuda/step/cuda_program.h"
 
 void cuda_run_op(hap_rank *r, const hap_op_call *c);
+void cuda_run_fusion(hap_rank *r, const cuda_fusion *g);
 void cuda_run_cut(hap_rank *r, hap_tensor *y, hap_tensor *x);
 void cuda_run_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);
 // at_once: its wait is the next call.
@@ -19,7 +20,6 @@ hap_event *cuda_event_open(hap_rank *r, const hap_coll_call *c);
 void cuda_event_close(cuda_backend *b, hap_event *e);
 
 void cuda_wait_for(hap_rank *r, cudaStream_t s); // the host waits, and looks for errors
-void cuda_traced(hap_rank *r, cudaStream_t s);   // with --trace: the same
 
 // The list, or calls of it, which is begun before; at the step's end variables and loss are in the
 // arena, and the rest is forgotten.

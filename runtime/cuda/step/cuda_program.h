@@ -34,7 +34,7 @@ struct hap_event {
     int call; // in the list, while it is recorded
     int line;
     const char *name;
-    double start; // seconds, for the trace
+    int span; // cuda_trace.h: of what its wait ends, else -1
     cudaEvent_t ready, done;
     bool at_once;           // runs on the compute stream
     struct hap_event *next; // in order of start, or in the free list
@@ -62,6 +62,7 @@ typedef struct cuda_steps {
     double listed;                  // seconds of the step that was recorded
     double begun;                   // when the list of the step under way was launched, in seconds
     struct cuda_inputs *inputs;     // cuda_inputs.h
+    struct cuda_trace *trace;       // cuda_trace.h
 } cuda_steps;
 
 // Copies of what lies in these bytes that the list does not make again (cuda_memory.c).

@@ -13,6 +13,7 @@
 #include "cuda/step/cuda_capture.h"
 #include "cuda/step/cuda_inputs.h"
 #include "cuda/step/cuda_program.h"
+#include "cuda/step/cuda_trace.h"
 #include "cuda/step/cuda_whole.h"
 
 // Called, recorded and fused, captured: as far as steps go.
@@ -65,6 +66,7 @@ void hap_backend_mesh(hap_rank *r)
     b->x.options = r->opt.cuda;
     cuda_check(r, cuda_compute_start(&b->x, r->sms ? r->sms[r->id] : 0));
     r->emulated = r->sms || r->nccl_host;
+    r->device_traces = true;
     choose_ways(r);
     cuda_nccl_start(r);
     cuda_pair_start(r);
@@ -106,6 +108,7 @@ void hap_backend_finish(hap_rank *r)
     cuda_record_free(&steps->now.list);
     free(steps->others); // of programs that were forgotten
     cuda_fusions_end(&steps->fusions);
+    cuda_trace_free(steps->trace);
     cuda_pair_end(r);
     cuda_nccl_end(r);
     for (hap_event *e = steps->free; e;) {

@@ -15,6 +15,7 @@
 #include "cuda/step/cuda_calls.h"
 #include "cuda/step/cuda_capture.h"
 #include "cuda/step/cuda_litmus.h"
+#include "cuda/step/cuda_trace.h"
 #include "cuda/step/cuda_whole.h"
 
 static void record_ends(hap_rank *r, cuda_backend *b)
@@ -66,6 +67,7 @@ void hap_backend_begin(hap_rank *r)
     cuda_backend *b = cuda_of(r);
     b->x.phase = r->rehearsal ? CUDA_BEFORE : CUDA_IN_STEPS;
     cuda_check(r, cuda_context_set(&b->x, hap_step(r)));
+    cuda_trace_begin(r);
     steps->mode = steps->now.n_parts > 0                     ? CUDA_STEP_REPLAYED
                   : steps->now.list.n > 0                    ? CUDA_STEP_LISTED
                   : steps->use_list && steps->now.passes > 0 ? CUDA_STEP_RECORDED
@@ -127,6 +129,7 @@ void hap_backend_sync(hap_rank *r)
     }
     cuda_wait_for(r, b->x.stream);
     r->doing = NULL;
+    if (r->in_step) cuda_trace_end(r);
     const char *late = cuda_pair_late(r);
     cuda_check(r, late);
     const char *why = cuda_trapped(&b->x);
@@ -146,6 +149,12 @@ void hap_backend_sync(hap_rank *r)
 
 // --- calls of the program ---
 
+// The span of a call that is made at once.
+static int called(hap_rank *r)
+{
+    return cuda_trace_open(r, cuda_of(r)->x.stream, HAP_TRACE_COMPUTE, r->doing, r->line);
+}
+
 static void call_op(hap_rank *r, cuda_backend *b, const hap_op_call *c)
 {
     cuda_steps *steps = cuda_steps_of(r);
@@ -153,8 +162,9 @@ static void call_op(hap_rank *r, cuda_backend *b, const hap_op_call *c)
         cuda_record_op(r, &steps->now.list, c);
         return;
     }
+    int span = called(r);
     cuda_run_op(r, c);
-    cuda_traced(r, b->x.stream);
+    cuda_trace_close(r, span, b->x.stream);
 }
 
 // The ops of the open fusion, one by one.
@@ -210,8 +220,7 @@ void hap_backend_fused(hap_rank *r, int n, hap_tensor *const *kept)
     } else if (steps->mode == CUDA_STEP_RECORDED) {
         cuda_record_fusion(r, &steps->now.list, &fusion);
     } else {
-        cuda_check(r, cuda_fusion_run(&b->x, &fusion));
-        cuda_traced(r, b->x.stream);
+        cuda_run_fusion(r, &fusion);
     }
     steps->fusions.open = NULL;
 }
@@ -225,8 +234,9 @@ void hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x)
         cuda_record_move(r, &steps->now.list, CUDA_CUT, false, y, x);
         return;
     }
+    int span = called(r);
     cuda_run_cut(r, y, x);
-    cuda_traced(r, b->x.stream);
+    cuda_trace_close(r, span, b->x.stream);
 }
 
 void hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x)
@@ -238,8 +248,9 @@ void hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x)
         cuda_record_move(r, &steps->now.list, CUDA_PARTIAL, keep, y, x);
         return;
     }
+    int span = called(r);
     cuda_run_partial(r, keep, y, x);
-    cuda_traced(r, b->x.stream);
+    cuda_trace_close(r, span, b->x.stream);
 }
 
 hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c)

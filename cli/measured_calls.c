@@ -1,0 +1,64 @@
+#include "cli/measured_calls.h"
+
+#include <math.h>
+
+#include "cli/plan_words.h"
+
+typedef struct reader {
+    hb_arena *a;
+    hb_map *known;
+    const double *predicted;
+    measured_calls *out;
+} reader;
+
+static double predicted_of(const reader *r, hb_str name)
+{
+    int at = hb_map_get(r->known, name);
+    return at < 0 ? 0 : r->predicted[at];
+}
+
+static void add(reader *r, hb_str name, int rank, double ms)
+{
+    HB_PUSH(r->a, &r->out->list, (measured_call){name, rank, ms});
+}
+
+// One call, or several that ran as one. Where nothing is predicted of them all is the first one's.
+static void add_event(reader *r, const hb_tree *e, int rank, double ms)
+{
+    hb_str name = cli_text_at(e, "name");
+    const hb_tree *args = hb_get(e, "args"),
+                  *joined = cli_list_at(args ? args : e, "joined");
+    double all = predicted_of(r, name), own = all;
+    for (int i = 0; i < joined->n; i++)
+        if (joined->v[i]->kind == HB_TEXT) all += predicted_of(r, joined->v[i]->s);
+    add(r, name, rank, all > 0 ? ms * own / all : ms);
+    for (int i = 0; i < joined->n; i++) {
+        if (joined->v[i]->kind != HB_TEXT) continue;
+        double share = all > 0 ? predicted_of(r, joined->v[i]->s) / all : 0;
+        add(r, joined->v[i]->s, rank, ms * share);
+    }
+}
+
+bool measured_calls_read(hb_arena *a, const hb_tree *trace, const char *path, hb_map *known,
+                         const double *predicted, measured_calls *out)
+{
+    const hb_tree *events = hb_get(trace, "traceEvents");
+    reader r = {a, known, predicted, out};
+    double first = HUGE_VAL, last = -HUGE_VAL;
+    if (!events || events->kind != HB_LIST) {
+        cli_error(CLI_INPUT, "%s: no traceEvents: no trace of `hapc run --trace`", path);
+        return false;
+    }
+    for (int i = 0; i < events->n; i++) {
+        const hb_tree *e = events->v[i];
+        double begin = cli_number_at(e, "ts"), took = cli_number_at(e, "dur");
+        int64_t rank = cli_plan_int(e, "pid", -1);
+        if (!hb_str_is(cli_text_at(e, "ph"), "X") || isnan(begin) || isnan(took) || rank < 0)
+            continue;
+        first = fmin(first, begin);
+        last = fmax(last, begin + took);
+        add_event(&r, e, (int)rank, took / 1e3);
+    }
+    out->ms = last > first ? (last - first) / 1e3 : 0;
+    return true;
+}
