@@ -11,6 +11,8 @@
 
 #include "cli/cli.h"
 #include "cli/compare_correct.h"
+#include "cli/compare_overlay.h"
+#include "cli/compare_page.h"
 #include "cli/measured_calls.h"
 #include "cli/plan_words.h"
 #include "emit/words.h"
@@ -23,27 +25,6 @@ static double difference(double predicted, double measured)
     double off = measured - predicted;
     return fabs(off) < fmax(DIGITS, SAME * fmax(measured, predicted)) ? 0 : off;
 }
-
-typedef struct call {
-    hb_str name;                // "op_linear:83", or of a kind "op_linear"
-    hb_str what;                // a node that it is of
-    double predicted, measured; // ms of all steps and ranks, then a step and rank
-    int64_t n_predicted, n_measured;
-} call;
-
-typedef struct calls {
-    hb_map *at;
-    HB_VEC(call) list;
-} calls;
-
-typedef struct comparison {
-    hb_arena *a;
-    const hb_tree *plan;
-    calls lines, kinds;
-    double steps, step_ms; // measured
-    int n_ranks;
-    int64_t unknown; // events that no call of the plan is
-} comparison;
 
 static call *call_of(hb_arena *a, calls *c, hb_str name)
 {
@@ -106,14 +87,9 @@ static bool read_measured(comparison *x, const hb_tree *trace, const char *path)
         x->lines.list.p[at].measured += e->ms;
         x->lines.list.p[at].n_measured++;
     }
-    x->step_ms = all.ms;
+    x->step_ms = measured_median(all.step.p, all.step.n);
+    x->all_ms = all.ms;
     return true;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
 }
 
 // Steps of the trace: how often calls stand in it, as most of them say.
@@ -126,8 +102,7 @@ static double steps_of(const comparison *x)
         if (c->n_measured > 0 && c->n_predicted > 0)
             times[n++] = (double)c->n_measured / (double)c->n_predicted;
     }
-    qsort(times, (size_t)n, sizeof *times, by_value);
-    return n > 0 ? times[n / 2] : 0;
+    return measured_median(times, n);
 }
 
 // Sums by kind, and all a step and rank.
@@ -143,7 +118,7 @@ static void sum_up(comparison *x)
         k->measured += c->measured;
         k->n_measured++;
     }
-    x->step_ms /= x->steps;
+    if (x->step_ms == 0) x->step_ms = x->all_ms / x->steps;
 }
 
 static int by_difference(const void *a, const void *b)
@@ -209,7 +184,8 @@ static void print(comparison *x)
         printf("\n%lld events of the trace are no calls of this plan.\n", (long long)x->unknown);
 }
 
-static int compare(hb_arena *a, const char *dir, const char *path, const char *out)
+static int compare(hb_arena *a, const char *dir, const char *path, const char *out,
+                   const char *overlay)
 {
     comparison x = {.a = a, .plan = cli_plan_of_one(a, dir, "compare")};
     if (!x.plan) return CLI_INPUT;
@@ -234,18 +210,20 @@ static int compare(hb_arena *a, const char *dir, const char *path, const char *o
         return cli_error(CLI_INPUT, "%s: no event of it is a call of %s/program.c", path, dir);
     sum_up(&x);
     print(&x);
+    compare_page(&x, dir, path);
+    if (overlay && !compare_overlay(a, dir, x.plan, trace, overlay)) return CLI_INPUT;
     return out ? compare_correct(a, dir, x.plan, trace, path, out) : CLI_OK;
 }
 
 int cmd_compare(int argc, char **argv)
 {
-    const char *arg[2] = {NULL, NULL}, *out = NULL;
-    const cli_option options[] = {{"-o", &out, NULL}};
+    const char *arg[2] = {NULL, NULL}, *out = NULL, *overlay = NULL;
+    const cli_option options[] = {{"-o", &out, NULL}, {"--overlay", &overlay, NULL}};
     cli_line line = {.least = 2, .most = 2, .rest = arg};
-    int code = cli_parse("compare", argc, argv, options, 1, &line);
+    int code = cli_parse("compare", argc, argv, options, 2, &line);
     if (code != CLI_GO) return code;
     hb_arena *a = hb_arena_new();
-    code = compare(a, arg[0], arg[1], out);
+    code = compare(a, arg[0], arg[1], out, overlay);
     hb_arena_free(a);
     return code;
 }

@@ -1,6 +1,8 @@
 #include "cli/measured_calls.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/plan_words.h"
 
@@ -39,6 +41,19 @@ static void add_event(reader *r, const hb_tree *e, int rank, double ms)
     }
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+double measured_median(double *v, int n)
+{
+    if (n == 0) return 0;
+    qsort(v, (size_t)n, sizeof *v, by_value);
+    return v[n / 2];
+}
+
 bool measured_calls_read(hb_arena *a, const hb_tree *trace, const char *path, hb_map *known,
                          const double *predicted, measured_calls *out)
 {
@@ -55,6 +70,11 @@ bool measured_calls_read(hb_arena *a, const hb_tree *trace, const char *path, hb
         int64_t rank = cli_plan_int(e, "pid", -1);
         if (!hb_str_is(cli_text_at(e, "ph"), "X") || isnan(begin) || isnan(took) || rank < 0)
             continue;
+        hb_str name = cli_text_at(e, "name");
+        if (name.n > 5 && memcmp(name.p, "step:", 5) == 0) {
+            if (rank == 0) HB_PUSH(a, &out->step, took / 1e3);
+            continue;
+        }
         first = fmin(first, begin);
         last = fmax(last, begin + took);
         add_event(&r, e, (int)rank, took / 1e3);

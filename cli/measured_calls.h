@@ -13,7 +13,8 @@ typedef struct measured_call {
 
 typedef struct measured_calls {
     HB_VEC(measured_call) list;
-    double ms; // from the first event to the last
+    HB_VEC(double) step; // ms of each step, of rank 0; none in a trace of other programs
+    double ms;           // from the first event to the last
 } measured_calls;
 
 // `known`: the plan's calls by name, predicted[k] of call k in any unit. The time of calls that ran
@@ -21,5 +22,8 @@ typedef struct measured_calls {
 // left out. False: it is no trace, said.
 bool measured_calls_read(hb_arena *a, const hb_tree *trace, const char *path, hb_map *known,
                          const double *predicted, measured_calls *out);
+
+// The median, 0 of none; sorts them.
+double measured_median(double *v, int n);
 
 #endif

@@ -1,5 +1,5 @@
 // report.html: one file that reads nothing else. A shell with the verdict as text, the page's data
-// as JSON, its style sheet and scripts. Bytes are deterministic.
+// as JSON, a place for what was measured, its style sheet and scripts. Bytes are deterministic.
 
 #include "emit/page_assets.h"
 #include "emit/page_data.h"
@@ -70,7 +70,8 @@ void emit_report_html(hb_buf *out, const emit_plan *e, const emit_lines *where)
     put_shell(out, v, title);
     hb_puts(out, "<script type=\"application/json\" id=\"data\">");
     page_data(out, e, where);
-    hb_puts(out, "</script>\n<script>\n");
+    hb_puts(out, "</script>\n<script type=\"application/json\" id=\"measured\">null</script>\n"
+                 "<script>\n"); // hapc compare fills it
     put_asset(out, page_js);
     hb_puts(out, "</script></body></html>\n");
 }

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import shutil
+import statistics
 import time
 
 from steps import models
@@ -166,6 +168,65 @@ def predicted(m):
                           *rows], 300)
             for x in done.text().splitlines():
                 line(m, x)
+
+
+def corrected(m):
+    """one traced plan a model corrects the cluster (hapc compare -o); predictions of other plans before and after"""
+    for model in m.models:
+        errors = ([], [])
+        for n in reversed(counts(m)):
+            errors = [x + y for x, y in zip(errors, corrected_on(m, model, n))]
+        for name, x in zip(("as profiled", "corrected"), errors):
+            if x:
+                line(m, f"{model}: {len(x)} plans that were not traced, {name}: median error {statistics.median(x):.1f} %, "
+                        f"largest {max(x):.1f} %")
+
+
+def some(m, n):
+    """The measured cluster with n of its devices."""
+    path = m.path(f"some{n}.yaml")
+    with open(cluster_file(m)) as f, open(path, "w") as to:
+        for x in f:
+            if n > 1 or "link:" not in x:
+                to.write(re.sub(r"count: \d+", f"count: {n}", x))
+    return path
+
+
+def corrected_on(m, model, n):
+    """Errors in % of the plans, as profiled and corrected."""
+    rows, each, graph = models.inputs(m, model), rows_of(model), models.graph_of(m, model)
+    measured, mended, events = some(m, n), m.path(f"mended.{model}.{n}.yaml"), m.path("trace.json")
+    options = ["--precision", "bf16"]
+    traced = plan(m, f"traced.{model}.{n}", graph, measured, *options, "--batch", str(each * n))
+    if not traced:
+        return [], []
+    go(m, f"traced.{model}.{n}", traced, "--steps", "6", "--trace", events, "--seed", "1", *rows, limit=90)
+    done = m.run(f"compare.{model}.{n}", [m.hapc, "compare", traced, events, "-o", mended], 60)
+    shutil.copy(events, m.path(f"trace.{model}.{n}.txt"))
+    shutil.copy(os.path.join(traced, "plan.json"), m.path(f"traced.{model}.{n}.txt"))
+    print("\n".join("    " + x for x in done.text().splitlines()), flush=True)
+    found = ([], [])
+    plans = [("auto", 1), ("auto", 0.5), ("auto", 0.25)] + [(x, 1) for x in ("dp-even", "zero", "tp") if n > 1]
+    for strategy, share in plans:
+        batch = ["--batch", str(int(each * n * share)), "--strategy", strategy]
+        ms = []
+        for which, cluster in ((0, measured), (1, mended)):
+            name = f"{strategy}.{share}.{which}.{model}.{n}"
+            folder = plan(m, name, graph, cluster, *options, *batch)
+            if not folder:
+                break
+            with open(os.path.join(folder, "plan.json")) as f:
+                ms.append(json.load(f)["predicted_ms"])
+        if len(ms) < 2:
+            continue
+        run = go(m, f"run.{strategy}.{share}.{model}.{n}", folder, "--steps", "25", "--seed", "1", *rows, limit=60)
+        took = float(run.median())
+        kind = "traced" if (strategy, share) == ("auto", 1) else "not traced"
+        line(m, f"{model}, {n} GPU, batch {batch[1]}, {strategy} ({kind}): measured {took:.2f} ms, as profiled {ms[0]:.2f} "
+                f"({100 * (ms[0] / took - 1):+.1f} %), corrected {ms[1]:.2f} ({100 * (ms[1] / took - 1):+.1f} %)")
+        for x, y in zip(found, ms) if kind == "not traced" else ():
+            x.append(abs(100 * (y / took - 1)))
+    return found
 
 
 def groups_speed(m):

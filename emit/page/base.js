@@ -1,6 +1,7 @@
 'use strict';
 // What all parts of the page use: the data, elements, numbers in words, hints, colours.
 const D = JSON.parse(document.getElementById('data').textContent);
+const M = JSON.parse(document.getElementById('measured').textContent); // of hapc compare, else null
 const app = document.getElementById('app');
 const root = document.documentElement;
 const C = D.classes;

@@ -4,6 +4,7 @@ showAlternatives();
 showCluster();
 showDevices();
 showTimeline();
+if (M) showMeasured();
 showModel();
 showSending();
 showMemory();

@@ -35,10 +35,10 @@ const tl = (() => {
     return t;
 })();
 
-const view = {from: 0, to: T, width: 600, hits: null, hit: -1, drag: null, pinned: null, active: false, queued: 0};
+const view = {from: 0, to: T, width: 600, hits: null, hit: -1, drag: null, pinned: null, active: false, differs: false, queued: 0};
 const HEAD = 34, LABEL = 16, BAR = 24, GAP = 8, AXIS = 20, LANE = LABEL + BAR + GAP;
 const HEIGHT = HEAD + tl.lanes.length * LANE + AXIS;
-const KINDS = ['fwd', 'bwd', 'upd', 'hid', 'exp'];
+const KINDS = ['fwd', 'bwd', 'upd', 'hid', 'exp', 'bar'];
 const canvas = h('canvas', {tabindex: 0, role: 'img', 'aria-label':
     `Timeline of one step, ${ms(T)}, ${tl.lanes.length} lanes. Arrow keys move, plus and minus zoom, 0 shows all. The table below has the same by op.`});
 const pen = canvas.getContext('2d');
@@ -48,7 +48,7 @@ let colours = {};
 
 const xOf = t => (t - view.from) / (view.to - view.from) * view.width;
 const timeOf = x => view.from + x / view.width * (view.to - view.from);
-const kindOf = (lane, r) => lane.sends ? (tl.exposed[r] > 500 ? 4 : 3) : tl.phase[r];
+const kindOf = (lane, r) => view.differs ? differenceKind(tl.line[r]) : lane.sends ? (tl.exposed[r] > 500 ? 4 : 3) : tl.phase[r];
 // Ink that can be read on a kind's colour.
 const inkOn = k => (k % 2 === 0) === (root.dataset.theme === 'dark') ? '#111' : '#fff';
 
@@ -136,7 +136,7 @@ function drawBlocks() {
 
 // Events of less than two pixels add up in columns: height the busy share, colour the largest kind.
 function column(lane, y) {
-    const sums = [0, 0, 0, 0, 0], faded = [0, 0, 0, 0, 0];
+    const sums = KINDS.map(() => 0), faded = KINDS.map(() => 0);
     let at = -1;
     const flush = () => {
         const bright = sums.reduce((a, b) => a + b, 0), all = bright + faded.reduce((a, b) => a + b, 0);
@@ -267,6 +267,7 @@ function describe({lane, i, r}) {
         words.push(` · ${bytes(tl.bytes[r])} · ${exposed <= 0.005 ? 'hidden' : exposed >= 0.995 ? 'exposed' : percent(exposed) + ' exposed'} · form ${tl.forms[tl.form[r]]}`);
     } else words.push(` on ${lane.label}`);
     words.push(` · ${PHASES[tl.phase[r]]}${tl.line[r] > 0 ? ` · program.c:${tl.line[r]}` : ''}`);
+    if (M) words.push(` · ${differenceWords(tl.line[r])}`);
     return words;
 }
 
@@ -433,12 +434,13 @@ function showTimeline() {
         return own.length ? button(PHASES[p][0].toUpperCase() + PHASES[p].slice(1), () => show(own[0][1], own[0][2])) : '';
     };
     const block = tl.blocks.filter(b => b[0] === 0)[tl.blocks.filter(b => b[0] === 0).length >> 1];
+    const plain = legend([['fwd', 'forward'], ['bwd', 'backward'], ['upd', 'update'], ['exp', 'sending, exposed'], ['hid', 'sending, hidden']]);
     const table = h('details', {class: 'more'}, h('summary', {}, 'The same as a table: time by op'));
     table.addEventListener('toggle', () => table.children.length < 2 && table.append(opTable()));
     section('timeline', 'One step, moment by moment', ['Upper lanes compute, the lowest send. ', h('b', {}, 'Strong orange is sending that the step waits for; pale orange is hidden behind computing.')],
         h('div', {class: 'tools'}, search, button('+', () => zoom(0.5), 'zoom in'), button('−', () => zoom(2), 'zoom out'), button('All', () => show(0, T)),
-          phase(0), phase(1), phase(2), block ? button('One block', () => show(block[2], block[3])) : '', found),
-        canvas, legend([['fwd', 'forward'], ['bwd', 'backward'], ['upd', 'update'], ['exp', 'sending, exposed'], ['hid', 'sending, hidden']]), details, table);
+          phase(0), phase(1), phase(2), block ? button('One block', () => show(block[2], block[3])) : '', M ? differencesButton(plain) : '', found),
+        canvas, plain, details, table);
     redraw.push(draw);
     new ResizeObserver(later).observe(canvas);
 }

@@ -93,6 +93,9 @@ function trustColumn() {
         : t.times === 'mixed' ? entry(false, 'Most times are measured', t.said)
         : entry(false, 'Times are estimates from datasheets', 'Nothing was measured on this cluster. Compare plans with each other; expect other absolute times. hapc profile measures the cluster.'),
         entry(true, ['The program has its ', term('certificate')], 'program.c computes exactly the step of the model. hapc check proves it again after an edit.')];
+    if (M)
+        list.unshift(entry(Math.abs(M.ms / T - 1) < 0.05, `A run was measured: ${change(T, M.ms)}`,
+            `A traced step took ${ms(M.ms)}. What differs stands under “Measured beside predicted”.`));
     const gap = t.additive_bound_ms > 0 && t.additive_ms != null ? t.additive_ms / t.additive_bound_ms - 1 : null;
     if (gap != null)
         list.push(entry(gap < 0.005, ['Search: ', gap > 1e-6 ? ['a ', term('gap'), ' of ', percent(gap)] : ['no ', term('gap')]],

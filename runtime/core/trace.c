@@ -1,5 +1,6 @@
 #include "core/trace.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@ enum { MAX_EVENTS = 1 << 22 }; // later ones are dropped
 
 typedef struct span {
     const char *name; // lives as long as the program
-    int line, stream;
+    int line, lane;
     bool joined; // to the one before it: that one's time is of both
     double start, end;
 } span;
@@ -30,13 +31,21 @@ void hap_trace_start(hap_rank *r)
     r->trace->zero = hap_seconds();
 }
 
-void hap_trace_add(hap_rank *r, int stream, const char *name, int line, double start, double end)
+int hap_trace_comm(unsigned axes)
+{
+    int axis = 0;
+    for (int a = 0; a < HAP_MAX_AXES; a++)
+        if (axes & AXIS(a)) axis = a;
+    return HAP_TRACE_COMM + axis;
+}
+
+void hap_trace_add(hap_rank *r, int lane, const char *name, int line, double start, double end)
 {
     struct hap_trace *t = r->trace;
     t->full = t->n == MAX_EVENTS;
     if (t->full) return;
     t->span = hap_grow(r, t->span, &t->cap, t->n + 1, sizeof *t->span);
-    t->span[t->n++] = (span){name, line, stream, false, start - t->zero, end - t->zero};
+    t->span[t->n++] = (span){name, line, lane, false, fmax(0, start - t->zero), end - t->zero};
 }
 
 void hap_trace_join(hap_rank *r, const char *name, int line)
@@ -49,22 +58,27 @@ void hap_trace_join(hap_rank *r, const char *name, int line)
 
 static void write_name(FILE *f, const span *s)
 {
-    bool op = s->stream == HAP_TRACE_COMPUTE && strncmp(s->name, "hap_", 4) != 0;
+    bool op = s->lane == HAP_TRACE_COMPUTE && strncmp(s->name, "hap_", 4) != 0;
     fprintf(f, "\"%s%s:%d\"", op ? "op_" : "", s->name, s->line);
 }
 
 static void write_spans(FILE *f, int rank, const span *s, int64_t n)
 {
-    static const char *const stream[] = {"compute", "communication"};
-    for (int i = 0; i < 2; i++)
+    static const char *const lane[] = {"computation", "communication, axis 0",
+                                       "communication, axis 1", "steps"};
+    fprintf(f,
+            "%s{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"tid\":0,"
+            "\"args\":{\"name\":\"rank %d\"}}",
+            rank ? ",\n" : "", rank, rank);
+    for (int i = 0; i <= HAP_TRACE_STEPS; i++)
         fprintf(f,
-                "%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,"
+                ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,"
                 "\"args\":{\"name\":\"%s\"}}",
-                rank || i ? ",\n" : "", rank, i, stream[i]);
+                rank, i, lane[i]);
     for (int64_t i = 0, k; i < n; i = k) {
         fprintf(f, ",\n{\"ph\":\"X\",\"name\":");
         write_name(f, &s[i]);
-        fprintf(f, ",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f", rank, s[i].stream,
+        fprintf(f, ",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f", rank, s[i].lane,
                 s[i].start * 1e6, (s[i].end - s[i].start) * 1e6);
         for (k = i + 1; k < n && s[k].joined; k++) {
             fputs(k == i + 1 ? ",\"args\":{\"joined\":[" : ",", f);

@@ -1,4 +1,4 @@
-// The measured timeline (--trace F): Chrome trace JSON, pid = rank, tid = stream.
+// The measured timeline (--trace F): Chrome trace JSON, pid = rank, tid = lane.
 //
 // Names are the call and its line in program.c, "op_linear:83", as in the planner's trace.json. Calls
 // that ran as one are one event; those behind its first stand in args.joined.
@@ -8,10 +8,13 @@
 
 #include "core/rank.h"
 
-enum { HAP_TRACE_COMPUTE, HAP_TRACE_COMM };
+enum { HAP_TRACE_COMPUTE, HAP_TRACE_COMM, HAP_TRACE_STEPS = HAP_TRACE_COMM + HAP_MAX_AXES };
+
+int hap_trace_comm(unsigned axes); // the lane of a collective over these: of the innermost
 
 void hap_trace_start(hap_rank *r); // all ranks together: sets r->trace and time zero
-void hap_trace_add(hap_rank *r, int stream, const char *name, int line, double start, double end);
+// name lives as long as the program; start and end in hap_seconds. A step's "line" is its number.
+void hap_trace_add(hap_rank *r, int lane, const char *name, int line, double start, double end);
 // The call ran with the one that was added last.
 void hap_trace_join(hap_rank *r, const char *name, int line);
 void hap_trace_write(hap_rank *r); // all ranks together

@@ -66,7 +66,7 @@ static void event_advance(hap_rank *r, hap_event *e)
     }
     if (done && !e->done) {
         e->done = true;
-        if (r->trace) hap_trace_add(r, HAP_TRACE_COMM, e->name, e->line, e->start, hap_seconds());
+        if (r->trace) hap_trace_add(r, e->lane, e->name, e->line, e->start, hap_seconds());
     }
 }
 
@@ -119,6 +119,7 @@ hap_event *cpu_coll_open(hap_rank *r, const hap_coll_call *c)
     e->done = false;
     e->line = r->line;
     e->name = hap_coll_name(c);
+    e->lane = hap_trace_comm(c->axes);
     e->start = hap_seconds();
     e->n_parts = c->n;
     e->next = NULL;

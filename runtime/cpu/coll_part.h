@@ -35,7 +35,7 @@ typedef struct cpu_part {
 
 struct hap_event {
     bool active, done;
-    int line;
+    int line, lane; // of the trace
     const char *name;
     double start;
     int n_parts, cap_parts;

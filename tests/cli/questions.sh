@@ -146,6 +146,56 @@ npy label.npy '<i8' '(64,)' $((64 * 8))
 "$hapc" compare "$work/mlp" "$work/trace" >"$work/out" 2>"$work/err" || wrong "compare with a run"
 grep -q '^3 steps on 2 devices' "$work/out" && ! grep -q 'are no calls of this plan' "$work/out" ||
     wrong "the run's calls are others"
+grep -q "^Page     file://.*mlp/report.html shows this" "$work/out" || wrong "compare does not name the page"
+grep -q 'id="measured">{"trace":"trace","steps":3,"devices":' "$work/mlp/report.html" || wrong "the page does not show the run"
+"$hapc" compare "$work/mlp" "$work/trace" >"$work/out" 2>"$work/err" && [ "$(grep -c 'id="measured">{' "$work/mlp/report.html")" = 1 ] ||
+    wrong "the page shows a second comparison elsewhere"
+# One step of each in one trace: the same calls, lanes and phases.
+"$hapc" compare "$work/mlp" "$work/trace" --overlay "$work/both.json" >"$work/out" 2>"$work/err" || wrong "compare --overlay"
+python3 - "$work" <<'P' || wrong "the overlay"
+import collections, json, sys
+both = json.load(open(sys.argv[1] + "/both.json"))["traceEvents"]
+plan = json.load(open(sys.argv[1] + "/mlp/plan.json"))
+names = {e["pid"]: e["args"]["name"] for e in both if e["name"] == "process_name"}
+calls = collections.defaultdict(collections.Counter)
+lanes = collections.defaultdict(set)
+for e in both:
+    if e["ph"] == "X" and not e["name"].endswith(":0") and not e["name"].startswith("hap_"):
+        calls[e["pid"]][e["name"]] += 1
+        lanes[e["pid"]].add(e["tid"])
+ranks = [r for r in plan["ranks"] if not r["dropped"]]
+if len(names) != len(plan["classes"]) + len(ranks): sys.exit(f"processes: {names}")
+for r in ranks:
+    p, m = calls[r["class"]], calls[1000 + r["rank"]]
+    if not p or p.keys() != m.keys() or lanes[r["class"]] != lanes[1000 + r["rank"]]: sys.exit(f"{p} {m}")
+    if not {"forward", "backward", "update"} <= m.keys(): sys.exit("no phases")
+P
+sed 's/"step:/"stop:/' "$work/trace" >"$work/stepless"
+"$hapc" compare "$work/mlp" "$work/stepless" --overlay "$work/none.json" >"$work/out" 2>"$work/err" && wrong "an overlay without steps"
+grep -q 'when its steps begin' "$work/err" && [ ! -e "$work/none.json" ] || wrong "an overlay without steps: $(cat "$work/err")"
+mv "$work/mlp/report.html" "$work/page.html"
+"$hapc" compare "$work/mlp" "$work/trace" >"$work/out" 2>"$work/err" && grep -q '^Page     not changed: ' "$work/out" || wrong "compare without a page"
+sed 's/id="measured"/id="other"/' "$work/page.html" >"$work/mlp/report.html"
+"$hapc" compare "$work/mlp" "$work/trace" >"$work/out" 2>"$work/err" && grep -q '^Page     not changed: .*another hapc' "$work/out" ||
+    wrong "compare with another page"
+# Calls that ran as one: their time is shared out as it is predicted.
+python3 - "$work/plan" "$work/joined.json" <<'P'
+import json, sys
+trace = json.load(open(sys.argv[1] + "/trace.json"))
+out, last = [], None
+for e in trace["traceEvents"]: # every op runs with the one before it
+    call = e.get("ph") == "X" and e["name"].startswith("op_") and not e["name"].endswith(":0")
+    if call and last and last["pid"] == e["pid"]:
+        last["dur"] += e["dur"]
+        last["args"] = {"joined": [e["name"]]}
+        last = None
+        continue
+    out.append(e)
+    last = e if call else None
+json.dump({"traceEvents": out}, open(sys.argv[2], "w"))
+P
+"$hapc" compare "$work/plan" "$work/joined.json" >"$work/out" 2>"$work/err" || wrong "compare with joined calls"
+grep -E '^  (op|coll|hap)_' "$work/out" | grep -vE ' 0 ms +\+0 % ' && wrong "joined calls differ from themselves"
 # compare -o: what a trace takes for what is predicted becomes factors that plans are priced with.
 # Data parallel with equal batches is cut alike whatever its price.
 even() { "$hapc" $g "$1" --strategy dp-even -q -o "$2" 2>"$work/err" || wrong "dp-even on $1"; }

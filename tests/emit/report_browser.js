@@ -14,7 +14,7 @@ addEventListener('load', async () => {
         await frame();
         expect(window.hapcReady > 0, 'the page did not come to its end');
         const ids = all('section').map(s => s.id).join(' ');
-        expect(ids === 'alternatives cluster devices timeline tree sending memory help gloss', `sections: ${ids}`);
+        expect(ids === `alternatives cluster devices timeline ${M ? 'measured ' : ''}tree sending memory help gloss`, `sections: ${ids}`);
         expect(!/undefined|NaN|\[object|Infinity/.test(app.innerText), `text: ${/.{30}(undefined|NaN|\[object|Infinity).{30}/.exec(app.innerText)}`);
         for (const c of C) expect(Math.abs(c.compute_ms + c.exposed_ms + c.waiting_ms - T) < 1e-3 * T, `${c.name}: times do not add up`);
         expect(!window.obeyed && !all('img').length, 'a name was obeyed');
@@ -40,6 +40,21 @@ addEventListener('load', async () => {
         expect(view.from === 0 && view.to === T, 'a double click does not show all');
         for (const b of all('#timeline .tools button')) b.click();
         show(0, T);
+        // what a run took
+        if (M) {
+            const b = all('#timeline .tools button').find(x => x.textContent === 'Measured'), on = () => b.getAttribute('aria-pressed') === 'true';
+            if (!on()) b.click(); // all buttons were pressed above
+            await frame();
+            expect(on() && one('#timeline .legend').textContent.includes('slower than predicted'), 'no colours of differences');
+            const gelu = lane.row.findIndex(r => tl.ops[tl.op[r]] === 'gelu');
+            expect(kindOf(lane, lane.row[gelu]) === 4, 'a slow call is not shown so');
+            expect(/measured \+/.test(describe({lane, i: gelu, r: lane.row[gelu]}).map(x => x.textContent || x).join('')), 'a slow call does not say so');
+            b.click();
+            expect(!on() && one('#timeline .legend').textContent.includes('forward'), 'the colours stay');
+            expect(/^Largest differences: .*gelu \(\+/m.test(one('#measured .lead').innerText.replace(/.*Largest/, 'Largest')), 'the lead does not name it');
+            for (const x of all('#measured button')) x.click();
+            expect(all('#measured tbody tr').length >= M.kinds.length, 'rows of kinds are missing');
+        }
         // search
         search.value = tl.ops[tl.op[lane.row[middle]]];
         search.oninput();

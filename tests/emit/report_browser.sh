@@ -33,6 +33,10 @@ page() {
     local name=$1
     shift
     "$hapc" "$@" -q -o "$work/plan" || status=1
+    if [ "$name" = measured ]; then # a run in which gelu takes longer
+        sed -E 's/("name":"op_gelu:[^}]*"dur":)/\19/' "$work/plan/trace.json" >"$work/$name.json"
+        "$hapc" compare "$work/plan" "$work/$name.json" >"$work/out" || status=1
+    fi
     sed '$d' "$work/plan/report.html" >"$work/$name.html" # the line that closes the last script
     { echo; cat tests/emit/report_browser.js; echo '</script></body></html>'; } >>"$work/$name.html"
     use "$name" 1200
@@ -40,6 +44,7 @@ page() {
 }
 
 page unequal examples/gpt2/graph.json clusters/a100x2-v100x2.yaml
+page measured examples/gpt2-tiny/graph.json clusters/laptop3.yaml
 page moe examples/bert-moe/graph.json clusters/hap-paper.yaml
 page two-axes examples/gpt2-tiny/graph.json clusters/laptop2x2.yaml --mesh machine
 page pairs examples/gpt2-tiny/graph.json clusters/laptop-peers.yaml --pin 'transformer.h.*.mlp.c_fc=S(2)' \

@@ -137,7 +137,7 @@ hap_event *cuda_run_start(hap_rank *r, const hap_coll_call *c, bool at_once)
     will_write(r, c);
     hap_event *e = cuda_event_open(r, c);
     if (at_once && by_put(r, c)) {
-        int span = cuda_trace_open(r, b->x.stream, HAP_TRACE_COMM, e->name, e->line);
+        int span = cuda_trace_open(r, b->x.stream, hap_trace_comm(c->axes), e->name, e->line);
         e->at_once = true;
         cuda_put_run(r, c, b->x.stream, NULL);
         cuda_trace_close(r, span, b->x.stream);
@@ -145,7 +145,7 @@ hap_event *cuda_run_start(hap_rank *r, const hap_coll_call *c, bool at_once)
     }
     cuda_check(r, cuda_said(cudaEventRecord(e->ready, b->x.stream), "cudaEventRecord"));
     cuda_check(r, cuda_said(cudaStreamWaitEvent(s, e->ready, 0), "cudaStreamWaitEvent"));
-    int span = cuda_trace_open(r, s, HAP_TRACE_COMM, e->name, e->line);
+    int span = cuda_trace_open(r, s, hap_trace_comm(c->axes), e->name, e->line);
     if (by_put(r, c)) {
         cuda_put_run(r, c, s, e->done);
     } else {
@@ -188,7 +188,7 @@ hap_event *cuda_run_pair(hap_rank *r, const hap_pair *p)
     bool alone = !cuda_steps_of(r)->first;
     hap_event *e = cuda_event_open(r, &c);
     cudaStream_t s = cuda_of(r)->x.stream;
-    e->span = cuda_trace_open(r, s, HAP_TRACE_COMM, e->name, p->coll_line);
+    e->span = cuda_trace_open(r, s, hap_trace_comm(c.axes), e->name, p->coll_line);
     cuda_pair_run(r, p, alone, e->done);
     if (!p->consumer) return e;
     cuda_trace_close(r, e->span, s);

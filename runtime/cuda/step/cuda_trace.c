@@ -9,7 +9,7 @@
 typedef struct open_span {
     cudaEvent_t from, to;
     bool timed; // it has events
-    int kind, line;
+    int lane, line;
     const char *name;
     int lead; // the span that it is joined to, or itself
 } open_span;
@@ -47,7 +47,7 @@ void cuda_trace_begin(hap_rank *r)
     t->n = 0;
 }
 
-static int span_new(hap_rank *r, int kind, const char *name, int line)
+static int span_new(hap_rank *r, int lane, const char *name, int line)
 {
     struct cuda_trace *t = trace_of(r);
     t->span = hap_grow(r, t->span, &t->cap, t->n + 1, sizeof *t->span);
@@ -58,17 +58,17 @@ static int span_new(hap_rank *r, int kind, const char *name, int line)
         t->n_events++;
     }
     x->timed = false;
-    x->kind = kind;
+    x->lane = lane;
     x->name = name;
     x->line = line;
     x->lead = t->n;
     return t->n++;
 }
 
-int cuda_trace_open(hap_rank *r, cudaStream_t s, int kind, const char *name, int line)
+int cuda_trace_open(hap_rank *r, cudaStream_t s, int lane, const char *name, int line)
 {
     if (!r->trace) return -1;
-    int span = span_new(r, kind, name, line);
+    int span = span_new(r, lane, name, line);
     open_span *x = &trace_of(r)->span[span];
     x->timed = true;
     record(r, x->from, s);
@@ -108,10 +108,10 @@ static int add(hap_rank *r, int i, double *last)
     double from = x->timed ? seconds_of(r, x->from) : *last;
     double to = x->timed ? seconds_of(r, x->to) : from;
     int n = 1;
-    hap_trace_add(r, x->kind, x->name, x->line, from, to);
+    hap_trace_add(r, x->lane, x->name, x->line, from, to);
     for (; i + n < t->n && t->span[i + n].lead == i; n++)
         hap_trace_join(r, t->span[i + n].name, t->span[i + n].line);
-    if (x->kind == HAP_TRACE_COMPUTE) *last = to;
+    if (x->lane == HAP_TRACE_COMPUTE) *last = to;
     return n;
 }
 

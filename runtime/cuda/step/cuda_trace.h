@@ -12,7 +12,7 @@ void cuda_trace_begin(hap_rank *r); // of a step: the time that events are told 
 
 // A span begins on stream s: its number, -1 without --trace. It is of `name` and `line`, which must
 // live as long as the program.
-int cuda_trace_open(hap_rank *r, cudaStream_t s, int kind, const char *name, int line);
+int cuda_trace_open(hap_rank *r, cudaStream_t s, int lane, const char *name, int line);
 void cuda_trace_close(hap_rank *r, int span, cudaStream_t s);
 // The open span is of this call as well.
 void cuda_trace_joined(hap_rank *r, int span, const char *name, int line);
