@@ -89,6 +89,7 @@ static bool read_measured(comparison *x, const hb_tree *trace, const char *path)
     }
     x->step_ms = measured_median(all.step.p, all.step.n);
     x->all_ms = all.ms;
+    x->n_steps = all.n_steps;
     return true;
 }
 
@@ -163,8 +164,9 @@ static void print(comparison *x)
     int missing = 0, n = 0;
     for (int i = 0; i < x->lines.list.n; i++)
         missing += x->lines.list.p[i].n_measured == 0;
-    printf("%.0f steps on %d devices; times a step, on the average of the devices\n\n", x->steps,
-           x->n_ranks);
+    if (x->n_steps > 0) printf("%d steps, of which the last ", x->n_steps);
+    printf("%.0f %son %d devices; times a step, on the average of the devices\n\n", x->steps,
+           x->n_steps > 0 ? "count, " : "steps ", x->n_ranks);
     printf("  %-26s %10s %10s %10s %8s\n", "", "predicted", "measured", "differs", "by");
     print_row(x->a, HB_STR("step"), HB_STR(""), cli_number_at(x->plan, "predicted_ms"), x->step_ms);
     qsort(x->kinds.list.p, (size_t)x->kinds.list.n, sizeof *x->kinds.list.p, by_difference);

@@ -22,7 +22,7 @@ typedef struct comparison {
     const hb_tree *plan;
     calls lines, kinds; // by size of their difference
     double steps, step_ms, all_ms; // measured
-    int n_ranks;
+    int n_ranks, n_steps; // of the trace, 0: it does not say
     int64_t unknown; // events that no call of the plan is
 } comparison;
 

@@ -41,6 +41,12 @@ static void add_event(reader *r, const hb_tree *e, int rank, double ms)
     }
 }
 
+static bool is_step(const hb_tree *e)
+{
+    hb_str name = cli_text_at(e, "name");
+    return name.n > 5 && memcmp(name.p, "step:", 5) == 0;
+}
+
 static int by_value(const void *a, const void *b)
 {
     const double *x = a, *y = b;
@@ -54,6 +60,27 @@ double measured_median(double *v, int n)
     return v[n / 2];
 }
 
+// When the steps that count begin.
+static double read_steps(hb_arena *a, const hb_tree *events, measured_calls *out)
+{
+    HB_VEC(double) begin = {0}, ms = {0};
+    for (int i = 0; i < events->n; i++) {
+        const hb_tree *e = events->v[i];
+        double ts = cli_number_at(e, "ts"), took = cli_number_at(e, "dur");
+        if (!is_step(e) || cli_plan_int(e, "pid", -1) != 0 || isnan(ts) || isnan(took)) continue;
+        HB_PUSH(a, &begin, ts);
+        HB_PUSH(a, &ms, took / 1e3);
+    }
+    if (begin.n == 0) return -HUGE_VAL;
+    double *sorted = HB_ARRAY(a, double, begin.n);
+    memcpy(sorted, begin.p, (size_t)begin.n * sizeof *sorted);
+    double from = measured_median(sorted, begin.n);
+    for (int i = 0; i < begin.n; i++)
+        if (begin.p[i] >= from) HB_PUSH(a, &out->step, ms.p[i]);
+    out->n_steps = begin.n;
+    return from;
+}
+
 bool measured_calls_read(hb_arena *a, const hb_tree *trace, const char *path, hb_map *known,
                          const double *predicted, measured_calls *out)
 {
@@ -64,17 +91,14 @@ bool measured_calls_read(hb_arena *a, const hb_tree *trace, const char *path, hb
         cli_error(CLI_INPUT, "%s: no traceEvents: no trace of `hapc run --trace`", path);
         return false;
     }
+    double from = read_steps(a, events, out);
     for (int i = 0; i < events->n; i++) {
         const hb_tree *e = events->v[i];
         double begin = cli_number_at(e, "ts"), took = cli_number_at(e, "dur");
         int64_t rank = cli_plan_int(e, "pid", -1);
-        if (!hb_str_is(cli_text_at(e, "ph"), "X") || isnan(begin) || isnan(took) || rank < 0)
+        if (!hb_str_is(cli_text_at(e, "ph"), "X") || isnan(took) || rank < 0 ||
+            !(begin >= from) || is_step(e))
             continue;
-        hb_str name = cli_text_at(e, "name");
-        if (name.n > 5 && memcmp(name.p, "step:", 5) == 0) {
-            if (rank == 0) HB_PUSH(a, &out->step, took / 1e3);
-            continue;
-        }
         first = fmin(first, begin);
         last = fmax(last, begin + took);
         add_event(&r, e, (int)rank, took / 1e3);

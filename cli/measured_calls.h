@@ -13,10 +13,12 @@ typedef struct measured_call {
 
 typedef struct measured_calls {
     HB_VEC(measured_call) list;
-    HB_VEC(double) step; // ms of each step, of rank 0; none in a trace of other programs
+    HB_VEC(double) step; // ms of each step that counts, of rank 0; none in a trace without steps
+    int n_steps;         // of the trace
     double ms;           // from the first event to the last
 } measured_calls;
 
+// The first half of the steps does not count: devices that begin to work run at other clocks.
 // `known`: the plan's calls by name, predicted[k] of call k in any unit. The time of calls that ran
 // as one (args.joined) is shared out as it is predicted. Events that are no calls of a rank are
 // left out. False: it is no trace, said.

@@ -200,7 +200,7 @@ def corrected_on(m, model, n):
     traced = plan(m, f"traced.{model}.{n}", graph, measured, *options, "--batch", str(each * n))
     if not traced:
         return [], []
-    go(m, f"traced.{model}.{n}", traced, "--steps", "6", "--trace", events, "--seed", "1", *rows, limit=90)
+    go(m, f"traced.{model}.{n}", traced, "--steps", "40", "--trace", events, "--seed", "1", *rows, limit=90)
     done = m.run(f"compare.{model}.{n}", [m.hapc, "compare", traced, events, "-o", mended], 60)
     shutil.copy(events, m.path(f"trace.{model}.{n}.txt"))
     shutil.copy(os.path.join(traced, "plan.json"), m.path(f"traced.{model}.{n}.txt"))
@@ -219,8 +219,9 @@ def corrected_on(m, model, n):
                 ms.append(json.load(f)["predicted_ms"])
         if len(ms) < 2:
             continue
-        run = go(m, f"run.{strategy}.{share}.{model}.{n}", folder, "--steps", "25", "--seed", "1", *rows, limit=60)
-        took = float(run.median())
+        steps = max(20, int(3000 / ms[1])) # seconds: until clocks are those of training
+        run = go(m, f"run.{strategy}.{share}.{model}.{n}", folder, "--steps", str(steps), "--seed", "1", *rows, limit=60)
+        took = float(run.median(steps // 2))
         kind = "traced" if (strategy, share) == ("auto", 1) else "not traced"
         line(m, f"{model}, {n} GPU, batch {batch[1]}, {strategy} ({kind}): measured {took:.2f} ms, as profiled {ms[0]:.2f} "
                 f"({100 * (ms[0] / took - 1):+.1f} %), corrected {ms[1]:.2f} ({100 * (ms[1] / took - 1):+.1f} %)")

@@ -53,6 +53,8 @@ void hap_backend_sync(hap_rank *r);  // waits for the device
 // What the last clip_scale of the step that has ended found: the norm of all gradients. -1: the
 // program has none.
 double hap_backend_norm(const hap_rank *r);
+// With --trace, behind a step whose time was taken: what the backend knows of when calls ran.
+void hap_backend_trace(hap_rank *r);
 void hap_backend_finish(hap_rank *r);
 
 // --- for the measuring program (runtime/profile) ---

@@ -119,9 +119,11 @@ static void end_step(hap_rank *r)
     if (has_loss && !isfinite(loss)) not_finite(r, loss);
     r->norm = hap_backend_norm(r);
     share(r, r->norm >= 0, &r->norm);
-    if (r->trace)
+    if (r->trace) {
+        hap_backend_trace(r);
         hap_trace_add(r, HAP_TRACE_STEPS, "step", (int)r->now.step, r->step_start,
                       r->step_start + seconds);
+    }
     hap_report_step(r, has_loss, loss, seconds);
     r->now.step++;
     r->steps_done++;

@@ -147,7 +147,7 @@ npy label.npy '<i8' '(64,)' $((64 * 8))
 grep -q '^3 steps on 2 devices' "$work/out" && ! grep -q 'are no calls of this plan' "$work/out" ||
     wrong "the run's calls are others"
 grep -q "^Page     file://.*mlp/report.html shows this" "$work/out" || wrong "compare does not name the page"
-grep -q 'id="measured">{"trace":"trace","steps":3,"devices":' "$work/mlp/report.html" || wrong "the page does not show the run"
+grep -q 'id="measured">{"trace":"trace","steps":2,"devices":' "$work/mlp/report.html" || wrong "the page does not show the run"
 "$hapc" compare "$work/mlp" "$work/trace" >"$work/out" 2>"$work/err" && [ "$(grep -c 'id="measured">{' "$work/mlp/report.html")" = 1 ] ||
     wrong "the page shows a second comparison elsewhere"
 # One step of each in one trace: the same calls, lanes and phases.

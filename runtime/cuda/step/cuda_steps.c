@@ -129,7 +129,6 @@ void hap_backend_sync(hap_rank *r)
     }
     cuda_wait_for(r, b->x.stream);
     r->doing = NULL;
-    if (r->in_step) cuda_trace_end(r);
     const char *late = cuda_pair_late(r);
     cuda_check(r, late);
     const char *why = cuda_trapped(&b->x);

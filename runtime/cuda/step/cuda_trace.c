@@ -115,9 +115,8 @@ static int add(hap_rank *r, int i, double *last)
     return n;
 }
 
-void cuda_trace_end(hap_rank *r)
+void hap_backend_trace(hap_rank *r)
 {
-    if (!r->trace) return;
     struct cuda_trace *t = trace_of(r);
     double last = t->at_zero;
     for (int i = 0; i < t->n;)

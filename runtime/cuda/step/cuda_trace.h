@@ -1,6 +1,6 @@
 // With --trace: when calls run on the device, by events of its streams before and behind each. No
-// call is waited for, so that what runs side by side is seen side by side; the events of a step
-// become spans at its end, when the device is idle.
+// call is waited for, so that what runs side by side is seen side by side. The events of a step become
+// spans behind it, when the device is idle (hap_backend_trace).
 
 #ifndef HAP_RUNTIME_CUDA_TRACE_H
 #define HAP_RUNTIME_CUDA_TRACE_H
@@ -19,7 +19,6 @@ void cuda_trace_joined(hap_rank *r, int span, const char *name, int line);
 // A call that takes no time of its own: another does it.
 void cuda_trace_nothing(hap_rank *r, const char *name, int line);
 
-void cuda_trace_end(hap_rank *r); // of a step: the device is idle
 void cuda_trace_free(struct cuda_trace *t);
 
 #endif
