@@ -55,8 +55,17 @@ const char *cli_cluster_file(hb_arena *a, const char *name)
 {
     enum { MAX_SAMPLES = 256 };
     const char *catalogue = cli_devices(a), *names[MAX_SAMPLES];
-    if (access(name, F_OK) == 0 || strpbrk(name, "./") || !catalogue) return name;
+    if (access(name, F_OK) == 0 || !catalogue) return name;
     hb_str folder = hb_str_n(a, catalogue, strlen(catalogue) - strlen("/devices.yaml"));
+    if (strpbrk(name, "./")) {
+        hb_str sample = hb_fmt(a, "%.*s/%s", HB_ARG(folder), name);
+        size_t n = strlen(name);
+        bool yaml = n > 5 && strcmp(name + n - 5, ".yaml") == 0;
+        if (!yaml || strchr(name, '/') || access(sample.p, R_OK) != 0) return name;
+        cli_error(CLI_INPUT, "there is no file '%s' here", name);
+        fprintf(stderr, "hint: the sample is called %.*s\n", (int)n - 5, name);
+        return NULL;
+    }
     hb_str path = hb_fmt(a, "%.*s/%s.yaml", HB_ARG(folder), name);
     if (strcmp(name, "devices") != 0 && access(path.p, R_OK) == 0) return path.p;
     int n = samples(a, folder.p, names, MAX_SAMPLES);

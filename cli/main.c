@@ -54,7 +54,17 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], names[i]) == 0) return commands[i].run(argc - 2, argv + 2);
     }
     struct stat s;
-    if (argv[1][0] != '-' && !strpbrk(argv[1], "./") && stat(argv[1], &s) != 0) {
+    size_t n = argc > 2 ? strlen(argv[2]) : 0;
+    bool word = argv[1][0] != '-' && !strpbrk(argv[1], "./");
+    if (word && n > 5 && strcmp(argv[2] + n - 5, ".json") == 0) {
+        cli_error(CLI_USAGE, "there is no command '%s'; planning needs no word", argv[1]);
+        fprintf(stderr, "hint: hapc");
+        for (int i = 2; i < argc; i++)
+            fprintf(stderr, " %s", argv[i]);
+        fputc('\n', stderr);
+        return CLI_USAGE;
+    }
+    if (word && stat(argv[1], &s) != 0) {
         const char *near = hb_nearest((hb_str){argv[1], strlen(argv[1])}, names, N);
         if (near) {
             cli_error(CLI_USAGE, "unknown command '%s'", argv[1]);

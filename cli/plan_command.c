@@ -368,9 +368,7 @@ static bool change_one(const request *q, const char *text, request *out)
         if (!cli_choice("", options[k].name, text + n + 1)) return false;
         out->change = (hb_str){"", 0};
     }
-    if (!understand(out)) return false;
-    out->syn.baselines = false;
-    return true;
+    return understand(out); // searched as the plan is, whose lead a comparison may take
 }
 
 // Plans again for each --what-if, or only reads what it needs. False after an error.

@@ -13,7 +13,7 @@
 
 typedef struct run_options {
     const char *dir, *backend, *cuda; // backend: NULL the plan's; cuda: the value of --cuda
-    bool dry, quiet;
+    bool dry, verbose;
 } run_options;
 
 // Ranks of the mesh with their devices, from plan.json.
@@ -94,7 +94,7 @@ static int run_plan(hb_arena *a, const run_options *o, run_job *j)
     if (!make_heartbeats(a, j)) return CLI_INPUT;
     char **env, **command = launch_command(a, j, &env);
     hb_str line = launch_line(a, command, env);
-    if (o->dry || !o->quiet) fprintf(o->dry ? stdout : stderr, "%.*s\n", HB_ARG(line));
+    if (o->dry || o->verbose) fprintf(o->dry ? stdout : stderr, "%.*s\n", HB_ARG(line));
     code = o->dry ? CLI_OK : supervise(a, j, command, env);
     remove_heartbeats(j);
     return code;
@@ -106,12 +106,13 @@ static int run(hb_arena *a, int argc, char **argv)
     run_options o = {0};
     const cli_option options[] = {{"--backend", &o.backend, NULL},
                                   {"--dry-run", NULL, &o.dry},
-                                  {"-q", NULL, &o.quiet},
                                   {"--cuda", &o.cuda, NULL}};
     cli_line line = {.least = 1, .most = 1, .rest = &o.dir, .passed = j.arg};
-    int code = cli_parse("run", argc, argv, options, 4, &line);
+    int code = cli_parse("run", argc, argv, options, 3, &line);
     if (code != CLI_GO) return code;
     j.n_args = line.n_passed;
+    for (int i = 0; i < j.n_args; i++)
+        o.verbose = o.verbose || strcmp(j.arg[i], "-v") == 0;
     if (o.cuda && !cli_cuda_options(o.cuda)) return CLI_USAGE;
     if (o.cuda && o.backend && strcmp(o.backend, "cuda") != 0) return on_cpus(&o);
     return run_plan(a, &o, &j);

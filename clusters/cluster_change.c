@@ -89,6 +89,36 @@ static hb_tree *value_of(change *c, hb_str text)
     return t;
 }
 
+// Neither an option nor a key of the cluster file.
+static void no_such(change *c, hb_pos at, hb_str part)
+{
+    static const char *const firsts[] = {"machines",  "network",   "batch",  "strategy",
+                                         "precision", "grad-dtype", "mesh",   "pairs",
+                                         "micro-batches", "recompute"};
+    hb_error(c->diag, c->src, at, "'%.*s' is nothing that can be changed", HB_ARG(part));
+    const char *near = hb_nearest(part, firsts, sizeof firsts / sizeof *firsts);
+    if (near)
+        hb_hint(c->diag, "did you mean '%s'?", near);
+    else
+        hb_hint(c->diag, "as in 'batch=64', 'machines.NAME.devices.MODEL.count=3', "
+                         "'network.bandwidth=100 Gbit/s'");
+}
+
+// The machine has such a device.
+static bool is_device(const hb_tree *machine, hb_str part)
+{
+    const hb_tree *list = hb_get(machine, "devices");
+    for (int i = 0; list && list->kind == HB_LIST && i < list->n; i++)
+        if (hb_str_eq(text_of(list->v[i], "model"), part)) return true;
+    return false;
+}
+
+static void device_of(change *c, hb_pos at, hb_str text, size_t from, hb_str part)
+{
+    hb_error(c->diag, c->src, at, "'%.*s' is one of the machine's devices", HB_ARG(part));
+    hb_hint(c->diag, "%.*sdevices.%.*s", (int)from, text.p, (int)(text.n - from), text.p + from);
+}
+
 bool cl_change(hb_arena *a, hb_tree *root, hb_str text, bool measured, hb_diag *d)
 {
     change c = {a, HB_NEW(a, hb_source), d};
@@ -119,7 +149,12 @@ bool cl_change(hb_arena *a, hb_tree *root, hb_str text, bool measured, hb_diag *
                 const char **names = HB_ARRAY(a, const char *, at->n + 1);
                 for (int i = 0; i < at->n; i++)
                     names[i] = hb_str_n(a, at->key[i].p, at->key[i].n).p;
-                unknown(&c, pos, part, names, at->kind == HB_TABLE ? at->n : 0);
+                if (at == root)
+                    no_such(&c, pos, part);
+                else if (is_device(at, part))
+                    device_of(&c, pos, text, from, part);
+                else
+                    unknown(&c, pos, part, names, at->kind == HB_TABLE ? at->n : 0);
                 return false;
             }
             at = next;
@@ -130,6 +165,17 @@ bool cl_change(hb_arena *a, hb_tree *root, hb_str text, bool measured, hb_diag *
                          "not supported: this cluster's times are measured curves, which do not "
                          "follow '%.*s'; count and memory may change",
                          HB_ARG(part));
+                return false;
+            }
+            const hb_tree *old = hb_get(at, hb_str_n(a, part.p, part.n).p);
+            bool number = value->kind == HB_INT || value->kind == HB_REAL;
+            if (at == root && !old) {
+                no_such(&c, pos, part);
+                return false;
+            }
+            if (old && old->kind == HB_TEXT && number) {
+                hb_error(d, c.src, (hb_pos){1, (int)end + 2}, "a value with a unit is wanted, as '%.*s'",
+                         HB_ARG(old->s));
                 return false;
             }
             if (count && list && value->kind == HB_INT && value->i == 0)

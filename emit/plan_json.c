@@ -33,7 +33,12 @@ static void put_ranks(js *j, hb_arena *a, const emit_plan *e)
         js_real(j, "ratio", mesh_rank[r] < 0 ? 0 : ratio[mesh_rank[r]]);
         js_flag(j, "dropped", mesh_rank[r] < 0);
         const double *with = e->res->others.with_sec;
-        if (mesh_rank[r] < 0) js_text(j, "dropped_because", HB_STR("faster without it"));
+        if (mesh_rank[r] < 0) {
+            hb_str why = words_unused(j->b->arena, p, c->class_of[r]);
+            js_text(j, "dropped_because",
+                    why.n ? hb_fmt(j->b->arena, "faster without it; it %.*s", HB_ARG(why))
+                          : HB_STR("faster without it"));
+        }
         if (mesh_rank[r] < 0 && with && with[r] > 0) js_real(j, "with_ms", with[r] * 1e3);
         js_close(j, '}');
     }
@@ -436,6 +441,17 @@ static void put_others(js *j, const wording *w, const verdict *v)
         js_real(j, "ms", r->others.one_sec * 1e3);
         js_close(j, '}');
     }
+    js_key(j, "without");
+    js_open(j, '[');
+    for (int k = 0; r->others.without_sec && k < w->p->cluster->n_classes; k++) {
+        if (!(r->others.without_sec[k] > 0)) continue;
+        js_sep(j);
+        js_open(j, '{');
+        js_text(j, "device", w->p->cluster->cls[k].name);
+        js_real(j, "ms", r->others.without_sec[k] * 1e3);
+        js_close(j, '}');
+    }
+    js_close(j, ']');
     js_key(j, "verdict");
     js_open(j, '{');
     js_text(j, "decided", v->decided);

@@ -207,7 +207,8 @@ static void find_alternatives(const wording *w, verdict *v)
                          HB_ARG(say_things(w->a, w->p->cluster->n_ranks, w->device)));
         v->alt[v->n_alt++] = x;
     }
-    if (o->one_class >= 0 && w->p->cluster->n_ranks > 1)
+    bool alone = m->n_ranks == 1 && w->p->cluster->class_of[m->cluster_rank[0]] == o->one_class;
+    if (o->one_class >= 0 && w->p->cluster->n_ranks > 1 && !alone)
         v->alt[v->n_alt++] = (alternative){
             .strategy = SYN_AUTO,
             .name = hb_fmt(w->a, "One %.*s alone",
@@ -227,10 +228,11 @@ static void find_alternatives(const wording *w, verdict *v)
 hb_str verdict_cut(const wording *w)
 {
     hb_arena *a = w->a;
-    hb_str word[4];
+    enum { NAMES = 2 };
+    hb_str word[NAMES];
     int n = 0;
     bool samples = false;
-    for (int i = 0; i < w->n_shares && n < 4; i++) {
+    for (int i = 0; i < w->n_shares && n < NAMES; i++) {
         hb_str *by = w->share[i].by;
         if (w->share[i].share < NAMED) break;
         if (hb_str_is(by[0], "repeated") && (by[1].n == 0 || hb_str_is(by[1], "repeated")))
@@ -262,30 +264,49 @@ static hb_str no_faster(const wording *w, double with)
     return hb_fmt(w->a, "over %.*s faster", HB_ARG(say_percent(w->a, SYN_FEWER_WORTH)));
 }
 
+static bool trains(const wording *w)
+{
+    for (int i = 0; i < w->p->instr.n; i++)
+        if (step_phase(w->p, i) == IR_UPDATE) return true;
+    return false;
+}
+
+// " 4 x RTX2080Ti stay unused: …": what the best plan found with them takes, and what they are like.
+static void put_unused(hb_buf *b, const wording *w, const verdict *v, hb_str who, int n)
+{
+    hb_arena *a = w->a;
+    double with = -1;
+    hb_str why = {"", 0};
+    for (int i = 0; i < v->n_devices; i++) {
+        const device_row *d = &v->device[i];
+        if (d->cls >= 0) continue;
+        if (with < 0 || d->with_sec < with) with = d->with_sec;
+        if (why.n == 0) why = words_unused(a, w->p, d->cluster_cls);
+    }
+    hb_printf(b, " %.*s stay%s unused: ", HB_ARG(who), n == 1 ? "s" : "");
+    const char *any = n == 1 ? "it" : "any of them";
+    if (with > NEAR * w->t->total)
+        hb_printf(b, "the fastest plan found with %s takes %.*s", any, HB_ARG(say_sec(a, with)));
+    else
+        hb_printf(b, "no plan with %s was %.*s", any, HB_ARG(no_faster(w, with)));
+    if (why.n > 0) hb_printf(b, "; %s %.*s", n == 1 ? "it" : "each", HB_ARG(why));
+    hb_putc(b, '.');
+}
+
 static hb_str decided(const wording *w, const verdict *v)
 {
     hb_arena *a = w->a;
     int used, unused, all = w->p->cluster->n_ranks;
     hb_str in = device_list(w, v, true, &used), out = device_list(w, v, false, &unused);
     hb_buf b = {.arena = a};
-    hb_printf(&b, "One training step takes %.*s", HB_ARG(say_sec(a, w->t->total)));
+    hb_printf(&b, "One %s takes %.*s", trains(w) ? "training step" : "forward pass",
+              HB_ARG(say_sec(a, w->t->total)));
     if (unused == 0) {
         hb_printf(&b, ", %.*s: %.*s.", HB_ARG(all_of(w, all)), HB_ARG(in));
     } else {
-        hb_printf(&b, ", on %.*s of the %.*s: %.*s. %.*s stay%s unused", HB_ARG(say_count(a, used)),
-                  HB_ARG(say_things(a, all, w->device)), HB_ARG(in), HB_ARG(out),
-                  unused == 1 ? "s" : "");
-        double with = -1;
-        for (int i = 0; i < v->n_devices; i++)
-            if (v->device[i].cls < 0 && (with < 0 || v->device[i].with_sec < with))
-                with = v->device[i].with_sec;
-        bool slower = with > NEAR * w->t->total;
-        hb_puts(&b, slower ? ": every plan with " : ": no plan with ");
-        hb_puts(&b, unused == 1 ? "it" : "any of them");
-        if (slower)
-            hb_printf(&b, " that the search saw takes %.*s or more.", HB_ARG(say_sec(a, with)));
-        else
-            hb_printf(&b, " was %.*s.", HB_ARG(no_faster(w, with)));
+        hb_printf(&b, ", on %.*s of the %.*s: %.*s.", HB_ARG(say_count(a, used)),
+                  HB_ARG(say_things(a, all, w->device)), HB_ARG(in));
+        put_unused(&b, w, v, out, unused);
     }
     hb_str cut = verdict_cut(w);
     hb_putn(&b, cut.p, cut.n);
@@ -296,6 +317,8 @@ static hb_str faster_than(hb_arena *a, double ratio)
 {
     if (ratio >= TIMES) return hb_fmt(a, "%.*s as fast as", HB_ARG(say_times(a, ratio)));
     if (ratio > NEAR) return hb_fmt(a, "%.*s faster than", HB_ARG(say_percent(a, ratio - 1)));
+    if (ratio * TIMES <= 1) return hb_fmt(a, "%.*s as slow as", HB_ARG(say_times(a, 1 / ratio)));
+    if (ratio * NEAR < 1) return hb_fmt(a, "%.*s slower than", HB_ARG(say_percent(a, 1 / ratio - 1)));
     return ratio < SAME ? HB_STR("no faster than") : HB_STR("hardly faster than");
 }
 
@@ -305,6 +328,27 @@ static hb_str lower_first(hb_arena *a, hb_str s)
     if (s.n < 2 || s.p[1] < 'a') return s; // "ZeRO", "HAP"
     if (memcmp(s.p, "ZeRO", s.n < 4 ? s.n : 4) == 0) return s;
     return hb_fmt(a, "%c%.*s", s.p[0] | 32, (int)s.n - 1, s.p + 1);
+}
+
+// What the slowest class in use brings.
+static void put_without(hb_buf *b, const wording *w, const verdict *v)
+{
+    const device_row *slowest = NULL;
+    const cl_class *k = w->p->cluster->cls;
+    int n = 0;
+    for (int i = 0; i < v->n_devices; i++) {
+        const device_row *d = &v->device[i];
+        if (d->cls < 0) continue;
+        n++;
+        if (!slowest || words_peak_flops(w->p->g, &k[d->cluster_cls]) <
+                            words_peak_flops(w->p->g, &k[slowest->cluster_cls]))
+            slowest = d;
+    }
+    if (n < 2 || !w->e->res->others.without_sec) return;
+    double sec = w->e->res->others.without_sec[slowest->cluster_cls];
+    if (sec < NEAR * w->t->total) return;
+    hb_printf(b, " Without the %.*s the best plan found takes %.*s.",
+              HB_ARG(say_name(w->a, k[slowest->cluster_cls].name)), HB_ARG(say_sec(w->a, sec)));
 }
 
 static hb_str brings(const wording *w, const verdict *v)
@@ -337,6 +381,7 @@ static hb_str brings(const wording *w, const verdict *v)
         hb_printf(&b, " One %.*s alone would take %.*s.",
                   HB_ARG(say_name(a, w->p->cluster->cls[r->others.one_class].name)),
                   HB_ARG(say_sec(a, r->others.one_sec)));
+    put_without(&b, w, v);
     return hb_done(&b);
 }
 
@@ -348,6 +393,31 @@ hb_str verdict_resource(const wording *w, const struct syn_what_if *x)
     }
     return hb_fmt(w->a, "%s of the %.*s", x->what == SYN_MEMORY ? "memory" : "computing speed",
                   HB_ARG(say_name(w->a, w->p->cluster->cls[x->cls].name)));
+}
+
+// " In bf16 the A100-40GB computes 16 x as fast (--precision bf16)."
+static hb_str faster_formats(const wording *w)
+{
+    const double WORTH = 1.5;
+    hb_arena *a = w->a;
+    const syn_mesh *m = w->p->mesh;
+    ir_precision now = w->p->g->precision;
+    const cl_class *best = NULL;
+    for (int c = 0; c < m->n_classes; c++) {
+        const cl_class *k = &w->p->cluster->cls[m->cluster_class[c]];
+        double own = words_peak_flops(w->p->g, k);
+        if (k->bf16 < WORTH * own || (best && k->bf16 <= best->bf16)) continue;
+        best = k;
+    }
+    if (!best || now == IR_PRECISION_BF16) return HB_STR("");
+    double own = words_peak_flops(w->p->g, best);
+    hb_buf b = {.arena = a};
+    hb_printf(&b, " In bf16 the %.*s computes %.*s as fast", HB_ARG(say_name(a, best->name)),
+              HB_ARG(say_times(a, best->bf16 / own)));
+    if (best->tf32 >= WORTH * own)
+        hb_printf(&b, ", in tf32 %.*s", HB_ARG(say_times(a, best->tf32 / own)));
+    hb_puts(&b, " (--precision).");
+    return hb_done(&b);
 }
 
 static hb_str limits(const wording *w)
@@ -396,7 +466,8 @@ verdict *verdict_of(const wording *w)
     find_alternatives(w, v);
     v->decided = decided(w, v);
     v->brings = brings(w, v);
-    v->limits = limits(w);
+    hb_str formats = faster_formats(w);
+    v->limits = hb_fmt(w->a, "%.*s%.*s", HB_ARG(limits(w)), HB_ARG(formats));
     v->times = times_sentence(w);
     if (w->repeated > REPEATED && w->p->mesh->n_ranks > 1)
         v->note = hb_fmt(w->a,
@@ -488,7 +559,7 @@ static void put_device(hb_buf *out, const wording *w, const device_row *d)
     hb_printf(out, "  %.*s%*s", HB_ARG(who), 25 - columns(who.p, who.n), "");
     if (d->cls < 0) {
         if (d->with_sec > NEAR * w->t->total)
-            hb_printf(out, "unused: with it %.*s or more\n", HB_ARG(say_sec(a, d->with_sec)));
+            hb_printf(out, "unused: with it %.*s at best\n", HB_ARG(say_sec(a, d->with_sec)));
         else
             hb_printf(out, "unused: no plan with it is %.*s\n", HB_ARG(no_faster(w, d->with_sec)));
         return;
@@ -519,7 +590,7 @@ void emit_verdict_text(hb_buf *out, const emit_plan *e, const char *dir)
     if (w->p->cluster->emulated) hb_puts(&who, ", emulated");
     verdict_wrapped(out, "Plan", hb_done(&who), 1);
     hb_putc(out, '\n');
-    verdict_wrapped(out, "Decided", v->decided, 4);
+    verdict_wrapped(out, "Decided", v->decided, 5);
     verdict_wrapped(out, "Brings", v->brings, 4);
     verdict_wrapped(out, "Limits", v->limits, 3);
     verdict_wrapped(out, "Times", v->times, 2);

@@ -316,6 +316,63 @@ double words_peak_flops(const ir_graph *g, const cl_class *k)
     return fast > 0 ? fast : k->f32;
 }
 
+hb_str say_rate(hb_arena *a, double rate, const char *unit)
+{
+    static const struct {
+        double size;
+        const char *prefix;
+    } scale[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1, ""}};
+    int k = 0;
+    while (rate < scale[k].size && scale[k].size > 1)
+        k++;
+    return hb_fmt(a, "%.3g %s%s", rate / scale[k].size, scale[k].prefix, unit);
+}
+
+// "bf16", where the plan computes in it and the device cannot.
+static const char *not_in(const ir_graph *g, const cl_class *k)
+{
+    if (g->precision == IR_PRECISION_BF16 && !(k->bf16 > 0)) return "bf16";
+    if (g->precision == IR_PRECISION_TF32 && !(k->tf32 > 0)) return "tf32";
+    return NULL;
+}
+
+// The network between machines, if none of the class's is one of the plan's; else 0.
+static double network_to(hb_arena *a, const syn_program *p, int cls)
+{
+    const cl_cluster *c = p->cluster;
+    bool *used = HB_ARRAY(a, bool, c->n_machines + 1);
+    for (int r = 0; r < p->mesh->n_ranks; r++)
+        used[c->machine_of[p->mesh->cluster_rank[r]]] = true;
+    for (int r = 0; r < c->n_ranks; r++)
+        if (c->class_of[r] == cls && used[c->machine_of[r]]) return 0;
+    return c->n_machines > 1 ? c->network_bandwidth : 0;
+}
+
+hb_str words_unused(hb_arena *a, const syn_program *p, int cls)
+{
+    const double MUCH = 0.8; // of the fastest device's speed
+    const cl_cluster *c = p->cluster;
+    const cl_class *own = &c->cls[cls], *best = NULL;
+    for (int k = 0; k < p->mesh->n_classes; k++) {
+        const cl_class *x = &c->cls[p->mesh->cluster_class[k]];
+        if (!best || words_peak_flops(p->g, x) > words_peak_flops(p->g, best)) best = x;
+    }
+    double mine = words_peak_flops(p->g, own), theirs = words_peak_flops(p->g, best);
+    double network = network_to(a, p, cls);
+    const char *lacks = not_in(p->g, own);
+    hb_buf b = {.arena = a};
+    if (mine < MUCH * theirs) {
+        hb_printf(&b, "computes at %.*s", HB_ARG(say_rate(a, mine, "FLOP/s")));
+        if (lacks) hb_printf(&b, " (it has no %s)", lacks);
+        hb_printf(&b, ", %.*s at %.*s", HB_ARG(say_name(a, best->name)),
+                  HB_ARG(say_rate(a, theirs, "FLOP/s")));
+    }
+    if (network > 0)
+        hb_printf(&b, "%s a network of %.*s", b.n ? ", and is joined by" : "is joined by",
+                  HB_ARG(say_rate(a, network, "B/s")));
+    return b.n ? hb_done(&b) : HB_STR("");
+}
+
 hb_str say_op(hb_arena *a, const syn_program *p, int instr)
 {
     static const struct {

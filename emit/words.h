@@ -13,6 +13,7 @@ hb_str say_count(hb_arena *a, int64_t n);                     // "1,024"
 hb_str say_things(hb_arena *a, int64_t n, const char *thing); // "1 GPU", "4 GPUs"
 // "a, b and c".
 hb_str say_list(hb_arena *a, const hb_str *item, int n);
+hb_str say_rate(hb_arena *a, double rate, const char *unit); // "312 TFLOP/s"
 // A name that came from outside, without what a terminal or a page would obey: control characters,
 // marks of writing direction and broken UTF-8 become U+FFFD.
 hb_str say_name(hb_arena *a, hb_str name);
@@ -53,6 +54,9 @@ int cut_runs(const wording *w, int cut, part_run *run);
 hb_str say_state(const wording *w, int tensor, const syn_state *s);
 // flop/s of a class in the precision of the graph, or f32's where it has none.
 double words_peak_flops(const ir_graph *g, const cl_class *k);
+// What speaks against a class that the plan leaves out, a clause: its speed beside the fastest in
+// use, the network to it. Empty: neither.
+hb_str words_unused(hb_arena *a, const syn_program *p, int cls);
 hb_str say_op(hb_arena *a, const syn_program *p, int instr); // "matrix multiply"
 
 #endif

@@ -14,7 +14,7 @@ function deviceKind(d, count, unit, fastest) {
         style: `width:${side}px;height:${side}px;border-color:${tint(d.c)}${d.c < 0 ? ';border-style:dashed' : ''}`},
         h('i', {style: `height:${100 * fill}%;background:${tint(d.c)}`}));
     const all = d.n * count;
-    const share = d.c < 0 ? ['unused', d.with_ms > T ? `: a step with it takes ${ms(d.with_ms)} or more` : d.with_ms > 0 && d.with_ms < T * 0.9995 ? ': plans with it are hardly faster' : ': no plan with it is faster']
+    const share = d.c < 0 ? ['unused', d.with_ms > T ? `: ${ms(d.with_ms)} at best with it` : d.with_ms > 0 && d.with_ms < T * 0.9995 ? ': plans with it are hardly faster' : ': no plan with it is faster']
         : [`${percent(d.share)} of the `, term('share', D.repeated > 0.2 ? 'work that is cut' : 'work'),
            all > 1 ? `, ${percent(d.share / all)} each` : '', C[d.c].plan_only ? ', plan only' : ''];
     return h('div', {}, h('div', {class: 'devs', style: `min-height:${unit}px`}, Array.from({length: Math.min(d.n, MANY)}, square),

@@ -141,14 +141,22 @@ static void offer_paired(pool *p, candidate *c)
     if (first) p->paired = x;
 }
 
-// The fastest plan of each device.
+// The fastest plan with each device, and without any of a class.
 static void note_devices(pool *p, const candidate *c)
 {
     double sec = fmin(c->fits ? c->sec : HUGE_VAL, c->sec_paired);
     const syn_mesh *m = c->program->mesh;
-    for (int r = 0; p->with_sec && isfinite(sec) && r < m->n_ranks; r++) {
+    const cl_cluster *all = p->m->cluster;
+    bool used[CL_MAX_CLASSES] = {false};
+    if (!p->with_sec || !isfinite(sec)) return;
+    for (int r = 0; r < m->n_ranks; r++) {
         double *with = &p->with_sec[m->cluster_rank[r]];
         if (*with <= 0 || sec < *with) *with = sec;
+        used[all->class_of[m->cluster_rank[r]]] = true;
+    }
+    for (int k = 0; k < all->n_classes; k++) {
+        double *without = &p->without_sec[k];
+        if (!used[k] && (*without <= 0 || sec < *without)) *without = sec;
     }
 }
 

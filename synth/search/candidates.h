@@ -77,7 +77,7 @@ typedef struct pool {
     double baseline[SYN_MAX_STRATEGIES]; // < 0: none that fits, or not asked for yet
     bool asked[SYN_MAX_STRATEGIES];      // whether the baseline's plan within memory was looked for
     syn_others others;
-    double *with_sec; // others.with_sec; NULL: of no interest
+    double *with_sec, *without_sec; // of others; NULL: of no interest
     bool careful;     // place every candidate at once
     // Nothing fits otherwise: plans that are too large are simulated without anything in flight,
     // too, and prices on memory rise to the end.

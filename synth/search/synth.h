@@ -34,6 +34,7 @@ typedef struct syn_others {
     double one_sec;         // of the best device alone; < 0: fits on none, or not asked for
     int one_class;          // its class of the cluster; -1: none
     const double *with_sec; // by rank of the cluster: the fastest plan seen that uses it; 0: none
+    const double *without_sec; // by class: that uses none of it
 } syn_others;
 
 typedef struct syn_result {

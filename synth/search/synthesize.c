@@ -413,8 +413,12 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
               .opt = o,
               .begin = begin,
               .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
-    if (o->baselines) p.with_sec = HB_ARRAY(a, double, m->cluster->n_ranks + 1);
-    p.others = (syn_others){.with_sec = p.with_sec, .one_sec = -1, .one_class = -1};
+    if (o->baselines) {
+        p.with_sec = HB_ARRAY(a, double, m->cluster->n_ranks + 1);
+        p.without_sec = HB_ARRAY(a, double, m->cluster->n_classes + 1);
+    }
+    p.others = (syn_others){
+        .with_sec = p.with_sec, .without_sec = p.without_sec, .one_sec = -1, .one_class = -1};
     for (int s = 0; s < syn_n_strategies; s++)
         p.others.near_sec[s] = -1;
     p.stop = HB_NEW(a, hb_stop);
