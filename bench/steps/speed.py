@@ -206,7 +206,7 @@ def corrected_on(m, model, n):
     shutil.copy(os.path.join(traced, "plan.json"), m.path(f"traced.{model}.{n}.txt"))
     print("\n".join("    " + x for x in done.text().splitlines()), flush=True)
     found = ([], [])
-    plans = [("auto", 1), ("auto", 0.5), ("auto", 0.25)] + [(x, 1) for x in ("dp-even", "zero", "tp") if n > 1]
+    plans = [("auto", 1), ("auto", 0.5), ("auto", 2)] + [(x, 1) for x in ("dp-even", "zero", "tp") if n > 1]
     for strategy, share in plans:
         batch = ["--batch", str(int(each * n * share)), "--strategy", strategy]
         ms = []

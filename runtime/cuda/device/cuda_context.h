@@ -78,7 +78,7 @@ typedef struct cuda_context {
     struct cuda_attention *attention;
     bool no_cudnn, missed_cudnn; // the library was not found; a head that it takes came
     struct cuda_shadows *shadows;
-    int64_t shadow_bytes;
+    int64_t shadow_bytes, shadow_back; // of padded copies; copied back to the arena so far
     struct cuda_columns *columns;
 } cuda_context;
 

@@ -136,6 +136,7 @@ const char *cuda_will_read(cuda_context *x, const void *p, int64_t bytes)
         shadow *s = &all->at[i];
         if (!s->truth || !meets(s, p, bytes)) continue;
         s->truth = false;
+        x->shadow_back += s->bytes;
         CUDA_TRY(cuda_copy_rows(x->stream, s->type, s->own, s->cols, s->type, s->buffer, s->ld,
                                 s->rows, s->cols));
     }

@@ -320,13 +320,17 @@ void cuda_run_list(hap_rank *r)
     cuda_run_calls(r, 0, cuda_steps_of(r)->now.list.n);
 }
 
-// What is read after the step is in the arena: the variables and the loss.
+// What is read after the step is in the arena: the variables and the loss. Inputs are written anew
+// before the next; where they lie other tensors lay since.
 void cuda_step_ends(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
+    int64_t before = b->x.shadow_back;
     for (int i = 0; i < r->n_vars; i++)
-        cuda_check(r, cuda_will_read(&b->x, r->var[i].t->data, r->var[i].t->bytes));
+        if (r->var[i].kind != HAP_VAR_INPUT)
+            cuda_check(r, cuda_will_read(&b->x, r->var[i].t->data, r->var[i].t->bytes));
     if (r->loss) cuda_check(r, cuda_will_read(&b->x, r->loss->data, r->loss->bytes));
+    if (b->x.shadow_back > before) cuda_steps_of(r)->back = b->x.shadow_back - before;
     cuda_check(r, cuda_columns_settle(&b->x));
     cuda_forget_shadows(&b->x);
 }

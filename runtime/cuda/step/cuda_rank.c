@@ -94,6 +94,8 @@ void hap_backend_finish(hap_rank *r)
                 "%lld bytes; in use %lld of %lld bytes of the device\n",
                 r->id, (long long)b->x.work.bytes, (long long)b->x.shadow_bytes,
                 (long long)steps->now.list.spare_bytes, (long long)(all - left), (long long)all);
+        fprintf(stderr, "rank %d copies back %lld bytes of padded copies at a step's end\n", r->id,
+                (long long)steps->back);
         const cuda_made *m = b->x.made;
         fprintf(stderr,
                 "rank %d made before the steps: %d plans, %d allocations, %d graphs; in them: %d "
