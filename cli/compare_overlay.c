@@ -33,8 +33,7 @@ static void read_lines(overlay *x)
         line l = {cli_text_at(in, "node"), -1};
         for (int k = 0; k < N_PHASES; k++)
             if (hb_str_is(phase, phases[k])) l.phase = k;
-        name =
-            hb_fmt(x->a, "%.*s:%lld", HB_ARG(name), (long long)cli_plan_int(in, "line", 0));
+        name = hb_fmt(x->a, "%.*s:%lld", HB_ARG(name), (long long)cli_plan_int(in, "line", 0));
         if (hb_map_get(x->at, name) >= 0) continue;
         hb_map_put(x->at, name, x->lines.n);
         HB_PUSH(x->a, &x->lines, l);
@@ -56,7 +55,8 @@ static void put_event(overlay *x, hb_str name, hb_str of, int64_t pid, int64_t t
 
 static void put_label(overlay *x, const char *kind, int64_t pid, int tid, hb_str name)
 {
-    hb_printf(&x->text, "%s{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%lld,\"tid\":%d,\"args\":{\"name\":",
+    hb_printf(&x->text,
+              "%s{\"name\":\"%s\",\"ph\":\"M\",\"pid\":%lld,\"tid\":%d,\"args\":{\"name\":",
               x->n++ ? ",\n" : "\n", kind, (long long)pid, tid);
     hb_put_json(&x->text, say_name(x->a, name));
     hb_puts(&x->text, "}}");
@@ -71,12 +71,13 @@ static void put_process(overlay *x, int64_t pid, hb_str name)
         put_label(x, "thread_name", pid, i, hb_str_c(x->a, lane[i]));
 }
 
-// The events of one process between two times, told from the first, and its phases.
+// The events of one process between two times, told from `zero`, and its phases.
 static void put_events(overlay *x, const hb_tree *trace, int64_t of, int64_t pid, double from,
-                       double to)
+                       double to, double zero)
 {
     const hb_tree *events = cli_list_at(trace, "traceEvents");
-    double begin[N_PHASES] = {HUGE_VAL, HUGE_VAL, HUGE_VAL}, end[N_PHASES] = {0};
+    double begin[N_PHASES] = {HUGE_VAL, HUGE_VAL, HUGE_VAL},
+           end[N_PHASES] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
     for (int i = 0; i < events->n; i++) {
         const hb_tree *e = events->v[i];
         double ts = cli_number_at(e, "ts"), dur = cli_number_at(e, "dur");
@@ -87,10 +88,10 @@ static void put_events(overlay *x, const hb_tree *trace, int64_t of, int64_t pid
             continue;
         int at = hb_map_get(x->at, name);
         const line *l = at < 0 ? NULL : &x->lines.p[at];
-        put_event(x, name, l ? l->node : (hb_str){"", 0}, pid, tid, ts - from, dur);
+        put_event(x, name, l ? l->node : (hb_str){"", 0}, pid, tid, ts - zero, dur);
         if (!l || l->phase < 0) continue;
-        begin[l->phase] = fmin(begin[l->phase], ts - from);
-        end[l->phase] = fmax(end[l->phase], ts + dur - from);
+        begin[l->phase] = fmin(begin[l->phase], ts - zero);
+        end[l->phase] = fmax(end[l->phase], ts + dur - zero);
     }
     for (int k = 0; k < N_PHASES; k++)
         if (end[k] > begin[k])
@@ -98,16 +99,16 @@ static void put_events(overlay *x, const hb_tree *trace, int64_t of, int64_t pid
                       end[k] - begin[k]);
 }
 
-// The step of median length: when it begins and ends. False: the trace has no steps.
-static bool find_step(hb_arena *a, const hb_tree *trace, double *from, double *to)
+// The step of median length of rank 0, by name; empty: the trace has no steps.
+static hb_str median_step(hb_arena *a, const hb_tree *trace)
 {
     const hb_tree *events = cli_list_at(trace, "traceEvents");
     HB_VEC(const hb_tree *) steps = {0};
     for (int i = 0; i < events->n; i++) {
         const hb_tree *e = events->v[i];
         hb_str name = cli_text_at(e, "name");
-        if (cli_plan_int(e, "pid", -1) != 0 || cli_plan_int(e, "tid", -1) != STEPS ||
-            name.n < 6 || memcmp(name.p, "step:", 5) != 0 || isnan(cli_number_at(e, "dur")))
+        if (cli_plan_int(e, "pid", -1) != 0 || cli_plan_int(e, "tid", -1) != STEPS || name.n < 6 ||
+            memcmp(name.p, "step:", 5) != 0 || isnan(cli_number_at(e, "dur")))
             continue;
         int k = steps.n;
         HB_PUSH(a, &steps, e);
@@ -115,11 +116,23 @@ static bool find_step(hb_arena *a, const hb_tree *trace, double *from, double *t
             steps.p[k] = steps.p[k - 1];
         steps.p[k] = e;
     }
-    if (steps.n == 0) return false;
-    const hb_tree *e = steps.p[steps.n / 2];
-    *from = cli_number_at(e, "ts");
-    *to = *from + cli_number_at(e, "dur");
-    return true;
+    return steps.n > 0 ? cli_text_at(steps.p[steps.n / 2], "name") : (hb_str){"", 0};
+}
+
+// When a rank's step of that name begins and ends: ranks do not begin it at once.
+static bool step_of(const hb_tree *trace, int64_t rank, hb_str step, double *from, double *to)
+{
+    const hb_tree *events = cli_list_at(trace, "traceEvents");
+    for (int i = 0; i < events->n; i++) {
+        const hb_tree *e = events->v[i];
+        if (cli_plan_int(e, "pid", -1) != rank || cli_plan_int(e, "tid", -1) != STEPS ||
+            !hb_str_eq(cli_text_at(e, "name"), step))
+            continue;
+        *from = cli_number_at(e, "ts");
+        *to = *from + cli_number_at(e, "dur");
+        return true;
+    }
+    return false;
 }
 
 bool compare_overlay(hb_arena *a, const char *dir, const hb_tree *plan, const hb_tree *trace,
@@ -129,7 +142,7 @@ bool compare_overlay(hb_arena *a, const char *dir, const hb_tree *plan, const hb
     const hb_tree *classes = cli_list_at(plan, "classes"), *ranks = cli_list_at(plan, "ranks");
     hb_source *src = HB_NEW(a, hb_source);
     const char *why = NULL;
-    double from, to;
+    double zero, from, to;
     src->name = hb_fmt(a, "%s/trace.json", dir);
     if (!hb_read_file(a, src->name.p, &src->text, &why)) {
         cli_error(CLI_INPUT, "%.*s: %s", HB_ARG(src->name), why);
@@ -139,7 +152,8 @@ bool compare_overlay(hb_arena *a, const char *dir, const hb_tree *plan, const hb
     const hb_tree *predicted = hb_json_read(a, src, d);
     hb_diag_print(d, stderr);
     if (!predicted) return false;
-    if (!find_step(a, trace, &from, &to)) {
+    hb_str step = median_step(a, trace);
+    if (step.n == 0 || !step_of(trace, 0, step, &zero, &to)) {
         cli_error(CLI_INPUT, "--overlay wants a trace that says when its steps begin; `hapc run "
                              "--trace` of this version writes one");
         return false;
@@ -149,16 +163,17 @@ bool compare_overlay(hb_arena *a, const char *dir, const hb_tree *plan, const hb
     for (int c = 0; c < classes->n; c++) {
         hb_str name = cli_text_at(classes->v[c], "name");
         put_process(&x, c, hb_fmt(a, "predicted: %.*s", HB_ARG(name)));
-        put_events(&x, predicted, c, c, 0, HUGE_VAL);
+        put_events(&x, predicted, c, c, 0, HUGE_VAL, 0);
     }
     for (int i = 0; i < ranks->n; i++) {
         int64_t rank = cli_plan_int(ranks->v[i], "rank", -1),
                 c = cli_plan_int(ranks->v[i], "class", -1);
         if (rank < 0 || c < 0 || c >= classes->n) continue; // it is not used
+        if (!step_of(trace, rank, step, &from, &to)) continue;
         hb_str name = cli_text_at(classes->v[c], "name");
         put_process(&x, RANKS_FROM + rank,
                     hb_fmt(a, "measured: rank %lld, %.*s", (long long)rank, HB_ARG(name)));
-        put_events(&x, trace, rank, RANKS_FROM + rank, from, to);
+        put_events(&x, trace, rank, RANKS_FROM + rank, from, to, zero);
     }
     hb_puts(&x.text, "\n]}\n");
     if (!hb_write_file(out, hb_done(&x.text))) {

@@ -20,10 +20,10 @@ typedef struct calls {
 typedef struct comparison {
     hb_arena *a;
     const hb_tree *plan;
-    calls lines, kinds; // by size of their difference
+    calls lines, kinds;            // by size of their difference
     double steps, step_ms, all_ms; // measured
-    int n_ranks, n_steps; // of the trace, 0: it does not say
-    int64_t unknown; // events that no call of the plan is
+    int n_ranks, n_steps;          // of the trace, 0: it does not say
+    int64_t unknown;               // events that no call of the plan is
 } comparison;
 
 // Into dir/report.html, which keeps a place for it, and says so; or says why not.

@@ -28,8 +28,7 @@ static void add(reader *r, hb_str name, int rank, double ms)
 static void add_event(reader *r, const hb_tree *e, int rank, double ms)
 {
     hb_str name = cli_text_at(e, "name");
-    const hb_tree *args = hb_get(e, "args"),
-                  *joined = cli_list_at(args ? args : e, "joined");
+    const hb_tree *args = hb_get(e, "args"), *joined = cli_list_at(args ? args : e, "joined");
     double all = predicted_of(r, name), own = all;
     for (int i = 0; i < joined->n; i++)
         if (joined->v[i]->kind == HB_TEXT) all += predicted_of(r, joined->v[i]->s);
@@ -96,8 +95,8 @@ bool measured_calls_read(hb_arena *a, const hb_tree *trace, const char *path, hb
         const hb_tree *e = events->v[i];
         double begin = cli_number_at(e, "ts"), took = cli_number_at(e, "dur");
         int64_t rank = cli_plan_int(e, "pid", -1);
-        if (!hb_str_is(cli_text_at(e, "ph"), "X") || isnan(took) || rank < 0 ||
-            !(begin >= from) || is_step(e))
+        if (!hb_str_is(cli_text_at(e, "ph"), "X") || isnan(took) || rank < 0 || !(begin >= from) ||
+            is_step(e))
             continue;
         first = fmin(first, begin);
         last = fmax(last, begin + took);

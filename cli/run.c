@@ -104,9 +104,8 @@ static int run(hb_arena *a, int argc, char **argv)
 {
     run_job j = {.arg = HB_ARRAY(a, char *, argc + 1)};
     run_options o = {0};
-    const cli_option options[] = {{"--backend", &o.backend, NULL},
-                                  {"--dry-run", NULL, &o.dry},
-                                  {"--cuda", &o.cuda, NULL}};
+    const cli_option options[] = {
+        {"--backend", &o.backend, NULL}, {"--dry-run", NULL, &o.dry}, {"--cuda", &o.cuda, NULL}};
     cli_line line = {.least = 1, .most = 1, .rest = &o.dir, .passed = j.arg};
     int code = cli_parse("run", argc, argv, options, 3, &line);
     if (code != CLI_GO) return code;

@@ -92,8 +92,8 @@ static hb_tree *value_of(change *c, hb_str text)
 // Neither an option nor a key of the cluster file.
 static void no_such(change *c, hb_pos at, hb_str part)
 {
-    static const char *const firsts[] = {"machines",  "network",   "batch",  "strategy",
-                                         "precision", "grad-dtype", "mesh",   "pairs",
+    static const char *const firsts[] = {"machines",      "network",    "batch", "strategy",
+                                         "precision",     "grad-dtype", "mesh",  "pairs",
                                          "micro-batches", "recompute"};
     hb_error(c->diag, c->src, at, "'%.*s' is nothing that can be changed", HB_ARG(part));
     const char *near = hb_nearest(part, firsts, sizeof firsts / sizeof *firsts);
@@ -149,7 +149,7 @@ bool cl_change(hb_arena *a, hb_tree *root, hb_str text, bool measured, hb_diag *
                 const char **names = HB_ARRAY(a, const char *, at->n + 1);
                 for (int i = 0; i < at->n; i++)
                     names[i] = hb_str_n(a, at->key[i].p, at->key[i].n).p;
-                if (at == root)
+                if (at == root && !hb_str_is(part, "network"))
                     no_such(&c, pos, part);
                 else if (is_device(at, part))
                     device_of(&c, pos, text, from, part);
@@ -174,8 +174,8 @@ bool cl_change(hb_arena *a, hb_tree *root, hb_str text, bool measured, hb_diag *
                 return false;
             }
             if (old && old->kind == HB_TEXT && number) {
-                hb_error(d, c.src, (hb_pos){1, (int)end + 2}, "a value with a unit is wanted, as '%.*s'",
-                         HB_ARG(old->s));
+                hb_error(d, c.src, (hb_pos){1, (int)end + 2},
+                         "a value with a unit is wanted, as '%.*s'", HB_ARG(old->s));
                 return false;
             }
             if (count && list && value->kind == HB_INT && value->i == 0)

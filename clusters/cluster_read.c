@@ -43,8 +43,9 @@ static void missing(reader *r, hb_pos at, const char *key)
 {
     hb_error(r->diag, r->src, at, "missing key '%s'", key);
     if (strcmp(key, "latency") == 0)
-        hb_hint(r->diag, "usual are 3 us for NVLink, 10 us for PCIe, 5 us for InfiniBand, 30 us for "
-                         "Ethernet; `hapc profile` measures it");
+        hb_hint(r->diag,
+                "usual are 3 us for NVLink, 10 us for PCIe, 5 us for InfiniBand, 30 us for "
+                "Ethernet; `hapc profile` measures it");
 }
 
 static bool is_table(reader *r, const hb_tree *t, const char *what)

@@ -228,11 +228,11 @@ static void find_alternatives(const wording *w, verdict *v)
 hb_str verdict_cut(const wording *w)
 {
     hb_arena *a = w->a;
-    enum { NAMES = 2 };
+    enum { NAMES = 3 };
     hb_str word[NAMES];
-    int n = 0;
+    int n = 0, most = w->p->mesh->n_axes > 1 ? NAMES - 1 : NAMES; // of two axes each is long
     bool samples = false;
-    for (int i = 0; i < w->n_shares && n < NAMES; i++) {
+    for (int i = 0; i < w->n_shares && n < most; i++) {
         hb_str *by = w->share[i].by;
         if (w->share[i].share < NAMED) break;
         if (hb_str_is(by[0], "repeated") && (by[1].n == 0 || hb_str_is(by[1], "repeated")))
@@ -271,7 +271,8 @@ static bool trains(const wording *w)
     return false;
 }
 
-// " 4 x RTX2080Ti stay unused: …": what the best plan found with them takes, and what they are like.
+// " 4 x RTX2080Ti stay unused: …": what the best plan found with them takes, and what they are
+// like.
 static void put_unused(hb_buf *b, const wording *w, const verdict *v, hb_str who, int n)
 {
     hb_arena *a = w->a;
@@ -318,7 +319,8 @@ static hb_str faster_than(hb_arena *a, double ratio)
     if (ratio >= TIMES) return hb_fmt(a, "%.*s as fast as", HB_ARG(say_times(a, ratio)));
     if (ratio > NEAR) return hb_fmt(a, "%.*s faster than", HB_ARG(say_percent(a, ratio - 1)));
     if (ratio * TIMES <= 1) return hb_fmt(a, "%.*s as slow as", HB_ARG(say_times(a, 1 / ratio)));
-    if (ratio * NEAR < 1) return hb_fmt(a, "%.*s slower than", HB_ARG(say_percent(a, 1 / ratio - 1)));
+    if (ratio * NEAR < 1)
+        return hb_fmt(a, "%.*s slower than", HB_ARG(say_percent(a, 1 / ratio - 1)));
     return ratio < SAME ? HB_STR("no faster than") : HB_STR("hardly faster than");
 }
 

@@ -1,7 +1,7 @@
 // The measured timeline (--trace F): Chrome trace JSON, pid = rank, tid = lane.
 //
-// Names are the call and its line in program.c, "op_linear:83", as in the planner's trace.json. Calls
-// that ran as one are one event; those behind its first stand in args.joined.
+// Names are the call and its line in program.c, "op_linear:83", as in the planner's trace.json.
+// Calls that ran as one are one event; those behind its first stand in args.joined.
 
 #ifndef HAP_RUNTIME_TRACE_H
 #define HAP_RUNTIME_TRACE_H

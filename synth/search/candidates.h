@@ -78,7 +78,7 @@ typedef struct pool {
     bool asked[SYN_MAX_STRATEGIES];      // whether the baseline's plan within memory was looked for
     syn_others others;
     double *with_sec, *without_sec; // of others; NULL: of no interest
-    bool careful;     // place every candidate at once
+    bool careful;                   // place every candidate at once
     // Nothing fits otherwise: plans that are too large are simulated without anything in flight,
     // too, and prices on memory rise to the end.
     bool spare;

@@ -144,7 +144,7 @@ npy label.npy '<i8' '(64,)' $((64 * 8))
 "$hapc" run "$work/mlp" --steps 3 --trace "$work/trace" --input "image=$work/image.npy" --input "label=$work/label.npy" \
     >"$work/out" 2>"$work/err" || wrong "no run"
 "$hapc" compare "$work/mlp" "$work/trace" >"$work/out" 2>"$work/err" || wrong "compare with a run"
-grep -q '^3 steps on 2 devices' "$work/out" && ! grep -q 'are no calls of this plan' "$work/out" ||
+grep -q '^3 steps, of which the last 2 count, on 2 devices' "$work/out" && ! grep -q 'are no calls of this plan' "$work/out" ||
     wrong "the run's calls are others"
 grep -q "^Page     file://.*mlp/report.html shows this" "$work/out" || wrong "compare does not name the page"
 grep -q 'id="measured">{"trace":"trace","steps":2,"devices":' "$work/mlp/report.html" || wrong "the page does not show the run"

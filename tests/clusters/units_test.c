@@ -73,8 +73,8 @@ START_TEST(bad_quantities)
         cl_unit_kind kind;
         const char *at, *error, *hint;
     } row[] = {
-        {"20 GBps", CL_BYTES_PER_SEC, "1:7", "unknown unit 'GBps'", "did you mean 'GB/s'?"},
-        {"\"20 GBps\"", CL_BYTES_PER_SEC, "1:8", "unknown unit 'GBps'", "did you mean 'GB/s'?"},
+        {"20 GB/sec", CL_BYTES_PER_SEC, "1:7", "unknown unit 'GB/sec'", "did you mean 'GB/s'?"},
+        {"\"20 GB/sec\"", CL_BYTES_PER_SEC, "1:8", "unknown unit 'GB/sec'", "did you mean 'GB/s'?"},
         {"20", CL_BYTES_PER_SEC, "1:4", "a bandwidth without a unit",
          "units are mandatory: '20 GB/s'"},
         {"1.5", CL_BYTES, "1:4", "a size without a unit", "units are mandatory: '40 GiB'"},

@@ -1,8 +1,8 @@
 """A torch learning rate scheduler as the `schedule` of a graph file (docs/formats.md).
 
 What a scheduler is called says little, so it is not trusted: a candidate is read off its parameters, or
-off the names that transformers gives them, and compared with the rates that the scheduler itself gives,
-step by step. What differs is refused.
+off the names that transformers gives them, or off its first rates, and compared with the rates that the
+scheduler itself gives, step by step. What differs is refused.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from torch.optim import lr_scheduler as lrs
 from .graph import ExportError
 
 _STEPS = 20_000  # the longest run that is compared step by step
+_NAMES = {"num_warmup_steps", "num_training_steps", "num_decay_steps", "timescale"}  # of transformers
+_PROBED = 4_000  # rates that are looked at where names say nothing
 
 
 def factor(schedule: dict, step: int) -> float:
@@ -40,8 +42,23 @@ def factor(schedule: dict, step: int) -> float:
 def read_schedule(scheduler) -> dict:
     """The schedule, {} of a constant rate."""
     rates = _rates(scheduler, 1)
-    candidates = list(_candidates(scheduler, rates[0]))
-    last = max([2] + [_end(c) for c in candidates])
+    found = _which(scheduler, list(_candidates(scheduler, rates[0])))
+    if found is None:
+        found = _which(scheduler, list(_of_rates(_rates(scheduler, _PROBED))), _PROBED - 1)
+    if found is not None:
+        return found
+    raise ExportError(
+        f"scheduler: {type(scheduler).__name__} gives rates that no schedule of docs/formats.md gives (warm-up, "
+        "then constant, linear, cosine, inverse square root, or a stable part and a decay). One of these as a "
+        'dict is taken as well: scheduler={"warmup": 100, "cosine": 10000}'
+    )
+
+
+def _which(scheduler, candidates: list[dict], least: int = 2) -> dict | None:
+    """The candidate whose rates are the scheduler's, up to the last one's end and step `least`."""
+    if not candidates:
+        return None
+    last = max([least] + [_end(c) for c in candidates])
     if last > _STEPS:
         steps = sorted({int(last * i / 500) for i in range(501)} | {0, 1, 2, 3})
     else:
@@ -50,10 +67,40 @@ def read_schedule(scheduler) -> dict:
     for c in candidates:
         if all(math.isclose(factor(c, s), wants[s], rel_tol=1e-6, abs_tol=1e-9) for s in steps):
             return c
-    raise ExportError(
-        f"scheduler: {type(scheduler).__name__} gives rates that no schedule of docs/formats.md gives (warm-up, "
-        "then constant, linear, cosine, inverse square root, or a stable part and a decay); give a dict"
-    )
+    return None
+
+
+def _of_rates(rates: list[float]):
+    """What gives such rates at its first steps: a warm-up to 1, and what stands behind it."""
+    one = next((i for i, r in enumerate(rates) if math.isclose(r, 1, rel_tol=1e-9)), None)
+    if one is None:
+        return
+    stay = one
+    while stay + 1 < len(rates) and math.isclose(rates[stay + 1], 1, rel_tol=1e-9):
+        stay += 1
+    warm = [{"warmup": one, "start": rates[0]}, {"warmup": one + 1}] if one else [{}]
+    for base in warm:
+        begin = base.get("warmup", 0)
+        yield base
+        if stay + 2 >= len(rates):
+            continue
+        more = base | ({"stable": stay - begin} if stay > begin else {})
+        end = stay + 1
+        while end + 1 < len(rates) and rates[end + 1] < rates[end]:
+            end += 1
+        if any(r != rates[end] for r in rates[end:]):
+            continue  # it goes up again
+        low = rates[end] if end + 1 < len(rates) else 0.0
+        floor = {"min_lr": low} if low else {}
+        if end + 1 == len(rates):  # longer than what was looked at: as the rates fall to 0
+            fallen = min(1.0, max(-1.0, 2 * rates[-1] - 1))
+            yield more | {"linear": stay + round((len(rates) - 1 - stay) / max(1e-12, 1 - rates[-1]))}
+            yield more | {"cosine": stay + round((len(rates) - 1 - stay) * math.pi / max(1e-12, math.acos(fallen)))}
+        yield more | {"linear": end} | floor
+        yield more | {"cosine": end} | floor
+        if stay == begin and rates[stay + 1] < 1:
+            square = rates[stay + 1] ** 2
+            yield base | {"inverse_sqrt": round(square / (1 - square))}
 
 
 def _end(c: dict) -> int:
@@ -103,12 +150,13 @@ def _copied(scheduler, optimizer):
 
 
 def _candidates(scheduler, first: float):
-    """What the scheduler may be."""
-    yield {}
+    """What the scheduler may be, by what it is called."""
     if isinstance(scheduler, lrs.LambdaLR):
         f = scheduler.lr_lambdas[0]
-        yield from _of_lambda(f.keywords if isinstance(f, functools.partial) else {}, first)
+        if isinstance(f, functools.partial) and f.keywords.keys() & _NAMES:
+            yield from _of_lambda(f.keywords, first)
         return
+    yield {}
     parts = scheduler._schedulers if isinstance(scheduler, lrs.SequentialLR) else [scheduler]
     ends = list(scheduler._milestones) if isinstance(scheduler, lrs.SequentialLR) else []
     rate = float(scheduler.optimizer.param_groups[0].get("initial_lr") or 1)

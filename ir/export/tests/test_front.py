@@ -158,6 +158,23 @@ def _schedulers():
         ),
         "annealing": (lambda o: lrs.CosineAnnealingLR(o, 20, eta_min=1e-4), {"cosine": 20, "min_lr": 0.1}),
         "decay": (lambda o: lrs.LinearLR(o, 1.0, 0.2, 30), {"linear": 30, "min_lr": 0.2}),
+        # of one's own: by their rates
+        "own": (lambda o: lrs.LambdaLR(o, lambda s: min(1, s / 5)), {"warmup": 5, "start": 0.0}),
+        "own, from 1": (lambda o: lrs.LambdaLR(o, lambda s: min(1, (s + 1) / 5)), {"warmup": 4, "start": 0.2}),
+        "own linear": (
+            lambda o: lrs.LambdaLR(o, lambda s: s / 5 if s < 5 else 0.1 + 0.9 * max(0, 1 - (s - 5) / 20)),
+            {"warmup": 5, "start": 0.0, "linear": 25, "min_lr": 0.1},
+        ),
+        "own cosine": (
+            lambda o: lrs.LambdaLR(o, lambda s: 0.5 * (1 + math.cos(math.pi * min(1, s / 30)))),
+            {"cosine": 30},
+        ),
+        "own, long": (lambda o: lrs.LambdaLR(o, lambda s: max(0, 1 - s / 9000)), {"linear": 9000}),
+        "own root": (lambda o: lrs.LambdaLR(o, lambda s: s / 8 if s < 8 else math.sqrt(8 / s)), {"warmup": 8, "start": 0.0, "inverse_sqrt": 8}),
+        "own, stable": (
+            lambda o: lrs.LambdaLR(o, lambda s: 1 if s < 12 else max(0.0, 1 - (s - 12) / 10)),
+            {"stable": 12, "linear": 22},
+        ),
     }
 
 
@@ -178,7 +195,9 @@ def test_schedulers(name):
 
 def test_schedulers_that_cannot_be_said(tmp_path):
     opt = torch.optim.SGD(Plain().parameters(), lr=0.1)
-    for bad in (lrs.LambdaLR(opt, lambda s: 0.9**s), lrs.StepLR(opt, 3), lrs.OneCycleLR(opt, 0.1, 20)):
+    for bad in (lrs.LambdaLR(opt, lambda s: 0.9**s), lrs.StepLR(opt, 3), lrs.OneCycleLR(opt, 0.1, 20),
+                lrs.LambdaLR(opt, lambda s: 1 if s < 100 else 0.5 if s < 200 else 0.1), lrs.LambdaLR(opt, lambda s: 0.5),
+                transformers.get_cosine_with_hard_restarts_schedule_with_warmup(opt, 3, 60, num_cycles=3)):
         with pytest.raises(ExportError, match="scheduler"):
             read_schedule(bad)
 

@@ -51,8 +51,8 @@ void cuda_run_cut(hap_rank *r, hap_tensor *y, hap_tensor *x)
 void cuda_run_fusion(hap_rank *r, const cuda_fusion *g)
 {
     cuda_backend *b = cuda_of(r);
-    int span = cuda_trace_open(r, b->x.stream, HAP_TRACE_COMPUTE, hap_op_names[g->op[0]],
-                               g->line[0]);
+    int span =
+        cuda_trace_open(r, b->x.stream, HAP_TRACE_COMPUTE, hap_op_names[g->op[0]], g->line[0]);
     cuda_check(r, cuda_fusion_run(&b->x, g));
     cuda_trace_close(r, span, b->x.stream);
     for (int k = 1; k < g->n_ops; k++)

@@ -1,6 +1,6 @@
 // With --trace: when calls run on the device, by events of its streams before and behind each. No
-// call is waited for, so that what runs side by side is seen side by side. The events of a step become
-// spans behind it, when the device is idle (hap_backend_trace).
+// call is waited for, so that what runs side by side is seen side by side. The events of a step
+// become spans behind it, when the device is idle (hap_backend_trace).
 
 #ifndef HAP_RUNTIME_CUDA_TRACE_H
 #define HAP_RUNTIME_CUDA_TRACE_H
