@@ -4,7 +4,6 @@
 
 #include "core/comm.h"
 #include "core/fail.h"
-#include "cuda/step/cuda_calls.h"
 
 typedef struct open_span {
     cudaEvent_t from, to;
@@ -42,7 +41,7 @@ void cuda_trace_begin(hap_rank *r)
     struct cuda_trace *t = trace_of(r);
     cudaStream_t s = cuda_of(r)->x.stream;
     record(r, t->zero, s);
-    cuda_wait_for(r, s);
+    cuda_check(r, cuda_said(cudaEventSynchronize(t->zero), "cudaEventSynchronize"));
     t->at_zero = hap_seconds();
     t->n = 0;
 }
