@@ -59,25 +59,51 @@ double measured_median(double *v, int n)
     return v[n / 2];
 }
 
-// When the steps that count begin.
-static double read_steps(hb_arena *a, const hb_tree *events, measured_calls *out)
+typedef struct step {
+    int64_t rank;
+    double begin, ms;
+} step;
+
+static int by_rank(const void *a, const void *b)
 {
-    HB_VEC(double) begin = {0}, ms = {0};
+    const step *x = a, *y = b;
+    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+typedef struct steps {
+    HB_VEC(step) list; // by rank and time
+} steps;
+
+static steps steps_of(hb_arena *a, const hb_tree *events)
+{
+    steps x = {0};
     for (int i = 0; i < events->n; i++) {
         const hb_tree *e = events->v[i];
-        double ts = cli_number_at(e, "ts"), took = cli_number_at(e, "dur");
-        if (!is_step(e) || cli_plan_int(e, "pid", -1) != 0 || isnan(ts) || isnan(took)) continue;
-        HB_PUSH(a, &begin, ts);
-        HB_PUSH(a, &ms, took / 1e3);
+        step s = {cli_plan_int(e, "pid", -1), cli_number_at(e, "ts"),
+                  cli_number_at(e, "dur") / 1e3};
+        if (is_step(e) && s.rank >= 0 && !isnan(s.begin) && !isnan(s.ms)) HB_PUSH(a, &x.list, s);
     }
-    if (begin.n == 0) return -HUGE_VAL;
-    double *sorted = HB_ARRAY(a, double, begin.n);
-    memcpy(sorted, begin.p, (size_t)begin.n * sizeof *sorted);
-    double from = measured_median(sorted, begin.n);
-    for (int i = 0; i < begin.n; i++)
-        if (begin.p[i] >= from) HB_PUSH(a, &out->step, ms.p[i]);
-    out->n_steps = begin.n;
-    return from;
+    if (x.list.n > 0) qsort(x.list.p, (size_t)x.list.n, sizeof *x.list.p, by_rank);
+    return x;
+}
+
+// The steps of a rank that count, the later half: ranks do not begin them at once. NULL: none.
+static const step *later_half(const steps *x, int64_t rank, int *n, int *of)
+{
+    int low = 0, high = x->list.n, end;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (x->list.p[middle].rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (end = low; end < x->list.n && x->list.p[end].rank == rank;)
+        end++;
+    *of = end - low;
+    *n = *of - *of / 2;
+    return *of > 0 ? &x->list.p[end - *n] : NULL;
 }
 
 bool measured_calls_read(hb_arena *a, const hb_tree *trace, const char *path, hb_map *known,
@@ -90,14 +116,21 @@ bool measured_calls_read(hb_arena *a, const hb_tree *trace, const char *path, hb
         cli_error(CLI_INPUT, "%s: no traceEvents: no trace of `hapc run --trace`", path);
         return false;
     }
-    double from = read_steps(a, events, out);
+    steps all = steps_of(a, events);
+    int n;
+    const step *counts = later_half(&all, 0, &n, &out->n_steps);
+    for (int i = 0; counts && i < n; i++)
+        HB_PUSH(a, &out->step, counts[i].ms);
     for (int i = 0; i < events->n; i++) {
         const hb_tree *e = events->v[i];
         double begin = cli_number_at(e, "ts"), took = cli_number_at(e, "dur");
         int64_t rank = cli_plan_int(e, "pid", -1);
-        if (!hb_str_is(cli_text_at(e, "ph"), "X") || isnan(took) || rank < 0 || !(begin >= from) ||
+        if (!hb_str_is(cli_text_at(e, "ph"), "X") || isnan(begin) || isnan(took) || rank < 0 ||
             is_step(e))
             continue;
+        int of;
+        counts = later_half(&all, rank, &n, &of);
+        if (counts && begin < counts->begin) continue;
         first = fmin(first, begin);
         last = fmax(last, begin + took);
         add_event(&r, e, (int)rank, took / 1e3);
