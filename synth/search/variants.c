@@ -72,8 +72,9 @@ typedef struct planner {
     ir_again parts;
     // Among few layers: where the plans ended that are to be planned whole.
     HB_VEC(ending) endings;
-    bool kept;               // the whole takes about what few layers promised
-    syn_known_sets known[2]; // of searches without memory first and with it
+    bool kept;                            // the whole takes about what few layers promised
+    syn_known_sets known[2];              // of searches without memory first and with it
+    double order_best[2], order_leads[2]; // the fastest of each without pairs, in all; 0: none
 } planner;
 
 // Blocks of equal ops and sizes are of one kind.
@@ -188,6 +189,14 @@ static void note_ending(planner *p, int64_t chunks, const bool *again, bool memo
     HB_PUSH(p->a, &p->endings, (ending){chunks, own, r->predicted_sec, lead});
 }
 
+static void note_order(planner *p, bool memory_first, const syn_result *r, double plain)
+{
+    double *best = &p->order_best[memory_first], *leads = &p->order_leads[memory_first];
+    if (r->status != SYN_OK) return;
+    if (isfinite(plain) && (*best <= 0 || plain < *best)) *best = plain;
+    if (*leads <= 0 || r->predicted_sec < *leads) *leads = r->predicted_sec;
+}
+
 // Plans one variant in one of the two orders; true if it is the best so far.
 static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lead *lead,
                     bool memory_first)
@@ -200,8 +209,13 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     o.memory_first = memory_first;
     o.known = &p->known[memory_first];
     o.known->arena = p->a;
-    o.known->best = fitting(p) ? p->plain_sec : 0;
-    o.known->leads = fitting(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
+    // The old order ends early by its own plans alone: it finds what it would by itself.
+    o.known->best = p->order_best[0];
+    o.known->leads = p->order_leads[0];
+    if (memory_first) {
+        o.known->best = fitting(p) ? p->plain_sec : 0;
+        o.known->leads = fitting(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
+    }
     if (o.time_limit_sec > 0) o.time_limit_sec = left(p);
     ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));
     if (!g) return false;
@@ -215,6 +229,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     syn_result r = syn_synthesize(p->a, g, ir_factorize(p->a, g), p->m, &o);
     p->spent += r.plan_sec;
     double took = r.status == SYN_OK && r.plain ? r.plain_sec : HUGE_VAL;
+    note_order(p, memory_first, &r, took);
     bool apart = !memory_first || took < p->last.sec * (1 - SYN_ORDER_GAIN);
     if (p->step->few_of && r.status == SYN_OK && apart)
         note_ending(p, chunks, again, memory_first, &r);
