@@ -62,7 +62,8 @@ static void print_pair(const view *v, int i)
     }
 }
 
-static void print_instr(const view *v, int i)
+// alike: instructions of equal blocks that this one stands for, itself among them.
+static void print_instr(const view *v, int i, int alike)
 {
     const hb_tree *in = v->instr->v[i];
     hb_str call = cli_text_at(in, "call"), node = cli_text_at(in, "node"),
@@ -72,7 +73,10 @@ static void print_instr(const view *v, int i)
         const hb_tree *bytes = hb_get(in, "bytes");
         printf(" %.*s, %.*s", HB_ARG(form), HB_ARG(emit_bytes(v->a, bytes ? bytes->f : 0)));
     }
-    printf("  of %.*s  %.*s ms\n", HB_ARG(node), HB_ARG(numbers(v->a, hb_get(in, "ms"), "%.3g")));
+    if (alike > 1) node = plan_pattern(v->a, node);
+    printf("  of %.*s  %.*s ms", HB_ARG(node), HB_ARG(numbers(v->a, hb_get(in, "ms"), "%.3g")));
+    if (alike > 1) printf(" each, %d alike", alike);
+    putchar('\n');
     print_pair(v, i);
     static const char *const sides[] = {"in", "out"};
     for (int s = 0; s < 2; s++) {
@@ -255,7 +259,7 @@ static void print_buffer(const view *v, const item *x, int t)
         bool made = holds(hb_get(in, "out"), t), read = holds(hb_get(in, "in"), t);
         if (!made && !read) continue;
         if (!is_op_call(v, i)) {
-            print_instr(v, i);
+            print_instr(v, i, 1);
             continue;
         }
         printf("    program.c:%-5lld %s by %.*s of %.*s  %.*s ms\n",
@@ -276,7 +280,7 @@ static void print_item(const view *v, const item *x)
     for (int k = 0; k < x->buffers.n; k++)
         print_buffer(v, x, x->buffers.p[k]);
     for (int k = 0; x->is_op && k < x->calls.n; k++)
-        print_instr(v, x->calls.p[k]);
+        print_instr(v, x->calls.p[k], 1);
     if (x->n_alt > 0)
         puts("  alternatives, everything else chosen again (additive cost on these cuts, without "
              "memory):");
@@ -444,10 +448,30 @@ static int print_report(hb_arena *a, const char *dir)
     return CLI_OK;
 }
 
+// Instructions from i on that are as this one, in equal blocks; 0: one before it was.
+static int alike_from(const view *v, const int *calls, int n, int i)
+{
+    hb_str key[2];
+    int count = 0;
+    if (cli_plan_int(v->instr->v[calls[i]], "line", 0) == 0) return 1; // a view: in no line
+    for (int k = 0; k < n; k++) {
+        const hb_tree *in = v->instr->v[calls[k]], *own = v->instr->v[calls[i]];
+        key[0] = plan_pattern(v->a, cli_text_at(in, "node"));
+        key[1] = plan_pattern(v->a, cli_text_at(own, "node"));
+        if (cli_plan_int(in, "line", 0) != cli_plan_int(own, "line", 0) ||
+            !hb_str_eq(key[0], key[1]) ||
+            !hb_str_eq(cli_text_at(in, "call"), cli_text_at(own, "call")))
+            continue;
+        if (k < i) return 0;
+        count++;
+    }
+    return count;
+}
+
 // The calls of a line, or of a block ("h.3"); false if there are none.
 static bool explain_calls(const view *v, hb_str name, int64_t line, hb_buf *json)
 {
-    bool any = false;
+    int *calls = HB_ARRAY(v->a, int, v->instr->n + 1), n = 0;
     hb_str block = hb_fmt(v->a, "*.%.*s.*", HB_ARG(name)),
            first = hb_fmt(v->a, "%.*s.*", HB_ARG(name));
     for (int i = 0; i < v->instr->n; i++) {
@@ -455,17 +479,19 @@ static bool explain_calls(const view *v, hb_str name, int64_t line, hb_buf *json
         if (hb_get(v->instr->v[i], "start")) continue;
         bool here = line >= 0 ? cli_plan_int(v->instr->v[i], "line", -1) == line
                               : hb_glob(block, node) || hb_glob(first, node);
-        if (!here) continue;
-        if (!json) {
-            print_instr(v, i);
-        } else {
-            hb_puts(json, any ? "," : "{\"kind\":\"calls\",\"calls\":[");
-            plan_put_json(json, v->instr->v[i]);
-        }
-        any = true;
+        if (here) calls[n++] = i;
     }
-    if (any && json) hb_puts(json, "]}");
-    return any;
+    for (int i = 0; i < n; i++) {
+        int alike = json ? 1 : alike_from(v, calls, n, i);
+        if (json) {
+            hb_puts(json, i ? "," : "{\"kind\":\"calls\",\"calls\":[");
+            plan_put_json(json, v->instr->v[calls[i]]);
+        } else if (alike > 0) {
+            print_instr(v, calls[i], alike);
+        }
+    }
+    if (n > 0 && json) hb_puts(json, "]}");
+    return n > 0;
 }
 
 // What is neither a tensor nor an op: printed, or put into json if that is given.
