@@ -456,6 +456,7 @@ START_TEST(cuts_of_a_row)
 {
     bool found = false;
     if (test_left_out((hap_op_id)_i)) return;
+    if (ir_op_of((ir_op)_i)->flags & IR_PORT) return; // between stages: stages_test, train_stages
     cut_factors = linear_rows = 0;
     for (int i = 0; i < n_op_cases; i++)
         if (op_cases[i].op == (ir_op)_i) {
