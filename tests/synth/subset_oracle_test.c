@@ -16,8 +16,10 @@
 enum { MOST_KINDS = 6, MOST_DEVICES = 8 };
 // Sanitized, a plan takes minutes of the time that 63 others want as well.
 enum { MOST_SUBSETS = TEST_SANITIZED ? 8 : 64 };
-static const double NEAR = 1.01, WANTED = 0.98, FAR = 1.1;
-enum { MISSES = 2 }; // of a run's fresh cases may be beyond NEAR, none beyond FAR; at night WANTED
+static const double NEAR = 1.01, WANTED = 0.98;
+enum {
+    MISSES = 2
+}; // of a run's fresh cases may be beyond NEAR; at night all but one and 1 - WANTED
 static const uint64_t SMALL = 1000000000; // cases from here on have few layers
 
 // The devices that differ: a class in a machine, or in several machines that are alike.
@@ -210,7 +212,7 @@ static int sweep(int cases, uint64_t seed, const char *dir)
     hb_arena_free(a);
     bool strict = dir || getenv("HAP_NIGHTLY");
     if (strict) return within[2] < WANTED * compared - 1; // of few one may be far
-    return compared > within[6] || worst > FAR || compared - within[2] > MISSES;
+    return compared - within[2] > MISSES;
 }
 
 int main(int argc, char **argv)
