@@ -9,7 +9,8 @@
 // that a read before its flag, or a write before its credit, leaves another round's numbers. Every
 // element is compared. Protocols that are spoilt on purpose are to be noticed: a tally ends early, a
 // wait is left out, a part is told before it is copied, no credit is waited for. From round to round
-// now the one kernel has few processors, now the other, so that either is ahead.
+// now the one kernel has few processors, now the other, so that either is ahead. Four rounds are
+// enqueued behind a flag (GO) and then let go: what is ahead is the device's doing, not the host's.
 
 #include <cuda_bf16.h>
 #include <stdio.h>
@@ -23,8 +24,8 @@ extern "C" {
 #include "cuda/kernels/tile_gemm.h"
 
 enum { PARTS = 32, ROWS = 512, COLS = 512, ALL = PARTS * ROWS, OPERANDS = 3, SMS = 32, FEW_SMS = 2, LISTED = 4096 };
-enum { MADE = 0, ARRIVED = PARTS, COPIED = 2 * PARTS, CREDIT, FLAGS };
-enum { SKIPPED = 77, AT_ONCE = 64 }; // rounds that are enqueued before they are waited for
+enum { MADE = 0, ARRIVED = PARTS, COPIED = 2 * PARTS, CREDIT, GO, FLAGS };
+enum { SKIPPED = 77, AT_ONCE = 4 }; // rounds that are enqueued, then run and waited for; a stream holds 1024 calls
 
 typedef enum { AS_IT_IS, SHORT_TALLY, NO_WAIT, EARLY, NO_CREDIT, SPOILS } spoil;
 
@@ -33,7 +34,7 @@ static uint32_t *flags, *tallies, *late;
 static unsigned long long *wrong;
 static tile_entry *list[2];
 static tile_wait *waits;
-static cudaStream_t making, sending, reading;
+static cudaStream_t making, sending, reading, starting;
 static const cuda_driver *driver;
 
 static void ok(cudaError_t e, const char *what)
@@ -147,11 +148,13 @@ static unsigned long long rounds_of(spoil how, int64_t rounds)
     OK(cudaMemset(tallies, 0, FLAGS * TILE_FLAG_APART * 4));
     OK(cudaMemset(wrong, 0, sizeof *wrong));
     tile_call maker = call_of(s, true, how), reader = call_of(s, false, how);
-    for (int64_t r = 1; r <= rounds; r++) {
-        round_of(&maker, &reader, s, (uint32_t)r, how);
-        if (r % AT_ONCE == 0) OK(cudaDeviceSynchronize());
+    for (int64_t r = 1; r <= rounds; r += AT_ONCE) {
+        until(making, GO, (uint32_t)r), until(sending, GO, (uint32_t)r), until(reading, GO, (uint32_t)r);
+        for (int64_t i = r; i < r + AT_ONCE && i <= rounds; i++)
+            round_of(&maker, &reader, s, (uint32_t)i, how);
+        raise(starting, GO, (uint32_t)r);
+        OK(cudaDeviceSynchronize());
     }
-    OK(cudaDeviceSynchronize());
     OK(cudaMemcpy(&bad, wrong, sizeof bad, cudaMemcpyDeviceToHost));
     if (*late) {
         printf("flag %u did not come\n", *late - 1);
@@ -196,6 +199,7 @@ static void set_up(void)
     OK(cudaStreamCreateWithFlags(&making, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&sending, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&reading, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&starting, cudaStreamNonBlocking));
     const char *why = NULL;
     driver = cuda_driver_get(&why);
     right(why);
@@ -208,6 +212,7 @@ int main(int argc, char **argv)
     const int64_t signals = argc > 1 ? atoll(argv[1]) : 6400;
     enum { FEW = 200 };
     int n = 0, major = 0, failed = 0;
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1); // a kernel loaded behind GO would wait for it
     if (cudaGetDeviceCount(&n) == cudaSuccess && n > 0)
         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0);
     if (major != 9) {
