@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/explain_calls.h"
 #include "cli/explain_things.h"
 #include "cli/plan_words.h"
 #include "emit/words.h"
@@ -347,10 +348,11 @@ static void suggest(const view *v, hb_str name)
                               cli_text_at(v->instr->v[i], "node").n)
                          .p;
     const hb_tree *ranks = hb_get(v->plan, "ranks"), *cuts = hb_get(v->plan, "cuts");
-    int more = (ranks ? 2 * ranks->n : 0) + (cuts ? cuts->n : 0);
+    int more = (ranks ? 2 * ranks->n : 0) + (cuts ? cuts->n : 0) + v->instr->n + 1;
     const char **all = HB_ARRAY(v->a, const char *, n + more + 1);
     memcpy(all, names, sizeof *all * (size_t)n);
     explain_names(v->plan, all, &n);
+    explain_kinds(v->plan, all, &n);
     const char *near = hb_nearest(name, all, n);
     if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
 }
@@ -468,19 +470,13 @@ static int alike_from(const view *v, const int *calls, int n, int i)
     return count;
 }
 
-// The calls of a line, or of a block ("h.3"); false if there are none.
-static bool explain_calls(const view *v, hb_str name, int64_t line, hb_buf *json)
+// The calls of a line; false if there are none.
+static bool explain_calls(const view *v, int64_t line, hb_buf *json)
 {
     int *calls = HB_ARRAY(v->a, int, v->instr->n + 1), n = 0;
-    hb_str block = hb_fmt(v->a, "*.%.*s.*", HB_ARG(name)),
-           first = hb_fmt(v->a, "%.*s.*", HB_ARG(name));
-    for (int i = 0; i < v->instr->n; i++) {
-        hb_str node = cli_text_at(v->instr->v[i], "node");
-        if (hb_get(v->instr->v[i], "start")) continue;
-        bool here = line >= 0 ? cli_plan_int(v->instr->v[i], "line", -1) == line
-                              : hb_glob(block, node) || hb_glob(first, node);
-        if (here) calls[n++] = i;
-    }
+    for (int i = 0; i < v->instr->n; i++)
+        if (!hb_get(v->instr->v[i], "start") && cli_plan_int(v->instr->v[i], "line", -1) == line)
+            calls[n++] = i;
     for (int i = 0; i < n; i++) {
         int alike = json ? 1 : alike_from(v, calls, n, i);
         if (json) {
@@ -502,12 +498,12 @@ static bool explain_other(const view *v, hb_str name, hb_buf *json)
         matches(v->tensors, "id", name, id, 1))
         return false;
     int64_t line = explain_line(name);
-    if (line >= 0) return explain_calls(v, name, line, json);
+    if (line >= 0) return explain_calls(v, line, json);
     bool known = explain_device(v->a, v->plan, name, json);
     if (known && json) return true;
     known = explain_cut(v->a, v->plan, name, json) || known;
-    return known ||
-           (!memchr(name.p, '*', name.n) && name.n > 0 && explain_calls(v, name, -1, json));
+    return known || explain_network(v->a, v->plan, name, json) ||
+           explain_block(v->a, v->plan, name, json) || explain_kind(v->a, v->plan, name, json);
 }
 
 // pattern NULL: the report.

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "emit/words.h"
 
 hb_str plan_call(const hb_tree *instr)
 {
@@ -65,17 +66,18 @@ hb_str plan_state_words(hb_arena *a, const hb_tree *plan, const hb_tree *tensor)
     return hb_fmt(a, "%.*s across machines, %.*s inside", HB_ARG(axis[0]), HB_ARG(axis[1]));
 }
 
-// The word of a letter, "h4": "heads"; the letter itself where no cut of the plan has it.
+// The word of a letter, "h4": "heads"; of one that has none "features (768)", with its size.
 static hb_str word_of(hb_arena *a, const hb_tree *plan, hb_str letter)
 {
-    const hb_tree *cuts = cli_list_at(plan, "cuts");
-    for (int i = 0; i < cuts->n; i++) {
-        const hb_tree *letters = cli_list_at(cuts->v[i], "letters");
-        hb_str word = cli_text_at(cuts->v[i], "word");
-        for (int k = 0; k < letters->n && word.n > 0; k++)
-            if (letters->v[k]->kind == HB_TEXT && hb_str_eq(letters->v[k]->s, letter)) return word;
+    const hb_tree *factors = cli_list_at(plan, "factors");
+    for (int i = 0; i < factors->n; i++) {
+        hb_str word = cli_text_at(factors->v[i], "word");
+        if (!hb_str_eq(cli_text_at(factors->v[i], "letter"), letter)) continue;
+        if (word.n > 0) return word;
+        return hb_fmt(a, "features (%.*s)",
+                      HB_ARG(say_count(a, cli_plan_int(factors->v[i], "size", 0))));
     }
-    return hb_fmt(a, "its factor %.*s", HB_ARG(letter));
+    return hb_fmt(a, "its factor %.*s", HB_ARG(letter)); // a plan of an older hapc
 }
 
 // One state of one axis, "S(1:h4@compute)".

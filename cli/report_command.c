@@ -2,6 +2,7 @@
 
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,20 +42,26 @@ static bool print_verdict(hb_arena *a, const char *dir)
 static bool open_page(const char *page)
 {
     const char *const programs[] = {getenv("BROWSER"), "xdg-open", "open"};
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+    posix_spawn_file_actions_t silent; // what openers that find no browser complain of
+    posix_spawn_file_actions_init(&silent);
+    posix_spawn_file_actions_addopen(&silent, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    bool done = false;
+    for (size_t i = 0; i < sizeof programs / sizeof *programs && !done; i++) {
         if (!programs[i] || !programs[i][0]) continue;
         char *program = strdup(programs[i]), *file = strdup(page);
         char *argv[] = {program, file, NULL};
         pid_t pid;
         int status = 1;
         bool started =
-            program && file && posix_spawnp(&pid, program, NULL, NULL, argv, environ) == 0;
+            program && file &&
+            posix_spawnp(&pid, program, i > 0 ? &silent : NULL, NULL, argv, environ) == 0;
         if (started) waitpid(pid, &status, 0);
         free(program);
         free(file);
-        if (started && WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+        done = started && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
-    return false;
+    posix_spawn_file_actions_destroy(&silent);
+    return done;
 }
 
 static int report(hb_arena *a, const char *dir, bool full, bool open)

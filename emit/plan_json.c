@@ -174,6 +174,24 @@ static void put_cuts(js *j, hb_arena *a, const emit_plan *e, const wording *w)
     js_close(j, ']');
 }
 
+// All factors that may be cut: what states of other plans of this graph are said by.
+static void put_factors(js *j, const wording *w)
+{
+    const ir_factors *f = w->p->f;
+    js_key(j, "factors");
+    js_open(j, '[');
+    for (int c = 0; c < f->n_classes; c++) {
+        if (f->cls[c].whole) continue;
+        js_sep(j);
+        js_open(j, '{');
+        js_text(j, "letter", hb_str_c(w->a, f->cls[c].letter));
+        js_integer(j, "size", f->cls[c].size);
+        js_text(j, "word", w->cut_by[c]);
+        js_close(j, '}');
+    }
+    js_close(j, ']');
+}
+
 static void put_tensors(js *j, hb_arena *a, const emit_plan *e, const emit_lines *where)
 {
     static const char *const roles[] = {"value", "home", "input", "const", "scratch"};
@@ -519,6 +537,7 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     put_classes(&j, e, w);
     put_ranks(&j, a, e);
     put_cuts(&j, a, e, w);
+    put_factors(&j, w);
     put_tensors(&j, a, e, where);
     put_instructions(&j, a, e, where, w->t);
     js_close(&j, '}');

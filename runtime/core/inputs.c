@@ -44,11 +44,33 @@ static void unknown_input(const hap_rank *r, const char *option, const char *nam
             at += snprintf(why + at, (size_t)(n - at), " %s", r->var[k].name);
 }
 
-static void no_file(const hap_rank *r, const data *d, const hap_var *v, char *why, int n)
+static bool has_file(const hap_var *v, int n_files, const hap_named_file *file)
+{
+    for (int i = 0; i < n_files; i++)
+        if (!strcmp(file[i].name, v->name)) return true;
+    return false;
+}
+
+// All inputs that have none, in one sentence.
+static void no_files(const hap_rank *r, const data *d, int n_files, const hap_named_file *file,
+                     char *why, int n)
 {
     char text[128];
-    snprintf(why, (size_t)n, "no file for input '%s' (%s): %s %s=FILE.npy", v->name,
-             hap_tensor_text(r, v->t, text, sizeof text), d->option, v->name);
+    int missing = 0, at = 0;
+    for (int i = 0; i < r->n_vars; i++)
+        missing += r->var[i].kind == HAP_VAR_INPUT && !has_file(&r->var[i], n_files, file);
+    if (missing > 1) at = snprintf(why, (size_t)n, "no files for %d inputs:", missing);
+    for (int i = 0; i < r->n_vars && at < n; i++) {
+        const hap_var *v = &r->var[i];
+        if (v->kind != HAP_VAR_INPUT || has_file(v, n_files, file)) continue;
+        hap_tensor_text(r, v->t, text, sizeof text);
+        if (missing == 1)
+            snprintf(why, (size_t)n, "no file for input '%s' (%s): %s %s=FILE.npy", v->name, text,
+                     d->option, v->name);
+        else
+            at += snprintf(why + at, (size_t)(n - at), " %s %s=FILE.npy (%s)", d->option, v->name,
+                           text);
+    }
 }
 
 static void open_one(hap_rank *r, data *d, const hap_var *v, int n_files,
@@ -63,7 +85,6 @@ static void open_one(hap_rank *r, data *d, const hap_var *v, int n_files,
     for (int i = 0; i < n_files && !why[0]; i++)
         if (!strcmp(file[i].name, v->name))
             hap_rows_add(&in->rows, v->t, v->name, file[i].file, r->opt.tokens, why, n);
-    if (!why[0] && in->rows.n == 0) no_file(r, d, v, why, n);
 }
 
 // Rows and samples of an input, once all files are open.
@@ -107,6 +128,7 @@ static void open_data(hap_rank *r, data *d, int n_files, const hap_named_file *f
         if (r->n_stages > 1) known = hap_comm_max(r, known); // of another stage
         if (!known) unknown_input(r, d->option, file[i].name, why, n);
     }
+    if (!why[0]) no_files(r, d, n_files, file, why, n);
     for (int i = 0; i < r->n_vars && !why[0]; i++)
         if (r->var[i].kind == HAP_VAR_INPUT) open_one(r, d, &r->var[i], n_files, file, why, n);
     for (int i = 0; i < d->n && !why[0]; i++)

@@ -84,6 +84,13 @@ code 0 '^Decided' report "$work/plan"
 [ "$(grep -c '' "$work/out")" -le 24 ] && grep -q "^Page     file://.*/report.html$" "$work/out" || wrong "report is no verdict"
 code 0 '^Collectives' report "$work/plan" --full
 code 0 '^Collectives' $g $c --full
+# What openers complain of stays with them, unless the user named them.
+mkdir "$work/openers"
+printf '#!/bin/sh\necho no browser >&2\nexit 3\n' >"$work/openers/xdg-open"
+cp "$work/openers/xdg-open" "$work/openers/open"
+chmod +x "$work/openers"/*
+(unset BROWSER; PATH=$work/openers exec "$hapc" report "$work/plan" --open) >"$work/out" 2>"$work/err" || wrong "--open without a browser"
+grep -q '^No browser opened it' "$work/out" && [ ! -s "$work/err" ] || wrong "--open without a browser: $(cat "$work/err")"
 BROWSER=echo code 0 "/plan/report.html$" report "$work/plan" --open
 (PATH=/nowhere BROWSER=/nowhere/x exec "$hapc" report "$work/plan" --open) >"$work/out" 2>"$work/err"
 grep -q "^file://.*/plan/report.html$" "$work/out" || wrong "without a browser the page is not named"

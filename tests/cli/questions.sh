@@ -74,8 +74,28 @@ says old '^  the fastest plan with it that the search saw takes [0-9.]+ ms a ste
 says 'rank 0' '^  computes [0-9.]+ ms of the step, waits '
 says heads '^heads: a cut of 12 heads over axis 0'
 says "program.c:$line" "program.c:$line +op_linear  of "
-says h.3 'of transformer.h.3.mlp.c_fc '
+says h.3 'of transformer.h.3.mlp.c_fc$'
 [ "$(grep -c '  of ' "$work/out")" = "$(grep '  of ' "$work/out" | grep -c 'transformer\.h\.3\.')" ] || wrong "h.3 is more than block 3"
+[ "$(wc -l <"$work/out")" -le 60 ] || wrong "h.3: $(wc -l <"$work/out") lines"
+says op_linear '^op_linear: 98 calls a step; computing [0-9.]+ ms on A100-40GB$'
+says all_reduce '^all_reduce: [0-9]+ calls a step; sending .* the step waits for '
+says network '^network: 1.25 GB/s, 35.0 us a message, between 2 machines$'
+says links '^  nothing goes over it: the devices of the plan are on one machine$'
+# Times of all kinds are those of the instructions.
+python3 - "$hapc" "$work/gpt2" <<'P' || wrong "explain KIND does not add up"
+import json, re, subprocess, sys
+plan = json.load(open(sys.argv[2] + "/plan.json"))
+work = [i for i in plan["instructions"] if "start" not in i and i["line"] > 0]
+kinds = {i["call"].removesuffix("_start") for i in work}
+for kind in kinds:
+    own = [i for i in work if i["call"].removesuffix("_start") == kind]
+    found = json.loads(subprocess.run([sys.argv[1], "explain", sys.argv[2], kind, "--json"], capture_output=True).stdout)
+    text = subprocess.run([sys.argv[1], "explain", sys.argv[2], kind], capture_output=True, text=True).stdout
+    said = re.search(r"(?:computing|sending .* in) ([0-9.]+) (us|ms|s)", text)
+    ms = float(said[1]) * {"us": 1e-3, "ms": 1, "s": 1e3}[said[2]]
+    true = max(sum(x) for x in zip(*(i["ms"] for i in own)))
+    if found["found"][0]["calls"] != own or abs(ms - true) > 6e-3 * true: sys.exit(f"{kind}: {ms} {true}")
+P
 # In words: how it lies, and who makes it so. As JSON: what plan.json says of it, and the same words.
 why() { # NAME PATTERN ARGS…: planned with ARGS, explained with prices
     local name=$1 pattern=$2
@@ -89,8 +109,9 @@ why $weight "^  --pin '\*\.mlp\.c_fc\.weight=S\(1\)' asks for it\." --pin '*.mlp
 grep -Eq '^  It is stored cut by features [0-9]+ / [0-9]+ / [0-9]+\.$' "$work/out" || wrong "how it lies"
 why transformer.h.1.mlp.c_fc '^  It is computed so: .* -> ' --strategy tp
 grep -q 'Otherwise, all else chosen again: .* a step more' "$work/out" || wrong "no other way of c_fc"
+grep -q 'its factor [a-z]' "$work/out" && wrong "a letter stands for a word"
 why $weight '^  It is stored whole\.$' --strategy dp-even
-for name in $weight transformer.h.1.mlp.c_fc cpu3 'rank 1' features h.1; do
+for name in $weight transformer.h.1.mlp.c_fc cpu3 'rank 1' features h.1 op_gelu network; do
     "$hapc" explain "$work/why" "$name" --json >"$work/out" 2>"$work/err" || wrong "explain '$name' --json"
     python3 - "$work" "$name" <<'P' || wrong "explain '$name' --json is not what plan.json says"
 import json, sys
@@ -104,6 +125,7 @@ for f in found:
     ok &= all(c in plan["instructions"] for c in f.get("calls", []))
     ok &= all(d["rank"] in plan["ranks"] for d in f.get("devices", []))
     ok &= all(c in plan["cuts"] for c in f.get("cuts", []))
+    ok &= f.get("network", plan["network"]) == plan["network"]
     if f["kind"] in ("tensor", "op"):
         ok &= f["name"] == name and f["lies"] != "" and f["why"] != ""
         ok &= all({"ms", "states", "words"} <= set(a) for a in f["alternatives"])

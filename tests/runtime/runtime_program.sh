@@ -165,6 +165,8 @@ start 2 fit2 --steps x
 says 2 "error: --steps wants a number of steps, not 'x'" "malformed number"
 start 2 fit2 $x
 says 1 "error: no file for input 'y' \(f32 \[12/2 3\]\): --input y=FILE.npy" "missing input"
+start 2 fit2
+says 1 "error: no files for 2 inputs: --input x=FILE.npy \(f32 \[[^)]*\]\) --input y=FILE.npy \(f32 \[12/2 3\]\)" "missing inputs"
 start 2 fit2 $x --input "y=$here/programs/fit_x.npy"
 says 1 "fit_x.npy: input 'y' wants f32 \[rows 3\], the file holds f32 \[30 8\]" "wrong shape"
 start 2 fit2 $x --input z=q.npy
