@@ -181,6 +181,9 @@ def check_page(p, d):
     best = min(simple, key=lambda a: a["ms"], default=None)
     if best and best["where"] not in p["verdict"]["brings"]:
         wrong(f"the verdict does not compare with {best['name']}, {best['where']}")
+    beside = best and best["id"] != "one" and best["ms"] > 1.0051 * p["predicted_ms"]
+    if beside and not re.search(r" (Beside that it|Both cut) ", p["verdict"]["brings"]):
+        wrong("the verdict does not say what differs from the best simple alternative")
     sends = [i for i in p["instructions"] if i["call"].startswith("coll_")]
     near(sum(c["exposed_ms"] for c in d["colls"]), sum(i["exposed_ms"] for i in sends),
          "page: exposed", 1e-6)
