@@ -7,7 +7,12 @@
 #include "cli/plan_words.h"
 #include "emit/words.h"
 
-enum { RANKS_FROM = 1000, STEPS = 3, N_PHASES = 3 }; // pid of rank 0; lane of steps (core/trace.h)
+enum {
+#define HAP_LANE(name, text) LANE_##name,
+#include "runtime/hap/trace_lanes.def"
+#undef HAP_LANE
+};
+enum { RANKS_FROM = 1000, N_PHASES = 3 }; // pid of rank 0
 static const char *const phases[N_PHASES] = {"forward", "backward", "update"};
 
 typedef struct line { // of program.c
@@ -64,11 +69,15 @@ static void put_label(overlay *x, const char *kind, int64_t pid, int tid, hb_str
 
 static void put_process(overlay *x, int64_t pid, hb_str name)
 {
-    static const char *const lane[] = {"computation", "communication, axis 0",
-                                       "communication, axis 1", "phases"};
+    static const char *const lane[] = {
+#define HAP_LANE(name, text) text,
+#include "runtime/hap/trace_lanes.def"
+#undef HAP_LANE
+    };
     put_label(x, "process_name", pid, 0, name);
-    for (int i = 0; i <= STEPS; i++)
+    for (int i = 0; i < LANE_STEPS; i++)
         put_label(x, "thread_name", pid, i, hb_str_c(x->a, lane[i]));
+    put_label(x, "thread_name", pid, LANE_STEPS, HB_STR("phases"));
 }
 
 // The events of one process between two times, told from `zero`, and its phases.
@@ -84,7 +93,7 @@ static void put_events(overlay *x, const hb_tree *trace, int64_t of, int64_t pid
         hb_str name = cli_text_at(e, "name");
         int64_t tid = cli_plan_int(e, "tid", 0);
         if (!hb_str_is(cli_text_at(e, "ph"), "X") || cli_plan_int(e, "pid", -1) != of ||
-            !(ts >= from) || !(ts < to) || isnan(dur) || tid == STEPS)
+            !(ts >= from) || !(ts < to) || isnan(dur) || tid == LANE_STEPS)
             continue;
         int at = hb_map_get(x->at, name);
         const line *l = at < 0 ? NULL : &x->lines.p[at];
@@ -95,7 +104,7 @@ static void put_events(overlay *x, const hb_tree *trace, int64_t of, int64_t pid
     }
     for (int k = 0; k < N_PHASES; k++)
         if (end[k] > begin[k])
-            put_event(x, hb_str_c(x->a, phases[k]), (hb_str){"", 0}, pid, STEPS, begin[k],
+            put_event(x, hb_str_c(x->a, phases[k]), (hb_str){"", 0}, pid, LANE_STEPS, begin[k],
                       end[k] - begin[k]);
 }
 
@@ -107,8 +116,8 @@ static hb_str median_step(hb_arena *a, const hb_tree *trace)
     for (int i = 0; i < events->n; i++) {
         const hb_tree *e = events->v[i];
         hb_str name = cli_text_at(e, "name");
-        if (cli_plan_int(e, "pid", -1) != 0 || cli_plan_int(e, "tid", -1) != STEPS || name.n < 6 ||
-            memcmp(name.p, "step:", 5) != 0 || isnan(cli_number_at(e, "dur")))
+        if (cli_plan_int(e, "pid", -1) != 0 || cli_plan_int(e, "tid", -1) != LANE_STEPS ||
+            name.n < 6 || memcmp(name.p, "step:", 5) != 0 || isnan(cli_number_at(e, "dur")))
             continue;
         int k = steps.n;
         HB_PUSH(a, &steps, e);
@@ -125,7 +134,7 @@ static bool step_of(const hb_tree *trace, int64_t rank, hb_str step, double *fro
     const hb_tree *events = cli_list_at(trace, "traceEvents");
     for (int i = 0; i < events->n; i++) {
         const hb_tree *e = events->v[i];
-        if (cli_plan_int(e, "pid", -1) != rank || cli_plan_int(e, "tid", -1) != STEPS ||
+        if (cli_plan_int(e, "pid", -1) != rank || cli_plan_int(e, "tid", -1) != LANE_STEPS ||
             !hb_str_eq(cli_text_at(e, "name"), step))
             continue;
         *from = cli_number_at(e, "ts");

@@ -39,11 +39,7 @@ static hb_str data_of(const comparison *x, const char *trace)
     put_calls(&j, "kinds", &x->kinds);
     put_calls(&j, "calls", &x->lines);
     js_close(&j, '}');
-    for (size_t i = 0; i < text.n; i++) // nothing ends the script that it stands in
-        if (text.p[i] == '<')
-            hb_puts(&out, "\\u003c");
-        else
-            hb_putc(&out, text.p[i]);
+    js_put_in_script(&out, hb_done(&text));
     return hb_done(&out);
 }
 

@@ -96,3 +96,12 @@ void js_reals(js *j, const char *name, const double *v, int n, double scale)
     }
     js_close(j, ']');
 }
+
+void js_put_in_script(hb_buf *out, hb_str json)
+{
+    for (size_t i = 0; i < json.n; i++)
+        if (json.p[i] == '<')
+            hb_puts(out, "\\u003c");
+        else
+            hb_putc(out, json.p[i]);
+}

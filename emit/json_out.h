@@ -27,5 +27,7 @@ void js_flag(js *j, const char *name, bool v);
 void js_int64s(js *j, const char *name, const int64_t *v, int n);
 void js_ints(js *j, const char *name, const int *v, int n);
 void js_reals(js *j, const char *name, const double *v, int n, double scale);
+// Text of a page's script: nothing in it ends the script.
+void js_put_in_script(hb_buf *out, hb_str json);
 
 #endif

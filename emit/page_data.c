@@ -153,9 +153,5 @@ void page_data(hb_buf *out, const emit_plan *e, const emit_lines *where)
     put_trust(&g);
     put_shares(&g);
     js_close(&g.j, '}');
-    for (size_t i = 0; i < text.n; i++) // nothing ends the script that it stands in
-        if (text.p[i] == '<')
-            hb_puts(out, "\\u003c");
-        else
-            hb_putc(out, text.p[i]);
+    js_put_in_script(out, hb_done(&text));
 }

@@ -131,9 +131,10 @@ void pt_cuts(pt *t)
             if (w > width[3]) width[3] = w;
         }
     }
-    lines_comment(&t->l, 0, 0,
-                  HB_STR("Cuts: axis of the mesh, size, entries of each coordinate; and who chose "
-                         "them."));
+    if (!t->stage[0] || strcmp(t->stage, "_0") == 0) // said once
+        lines_comment(&t->l, 0, 0,
+                      HB_STR("Cuts: axis of the mesh, size, entries of each coordinate; and who "
+                             "chose them."));
     lines_text(&t->l, 0, "static const hap_cuts cuts%s[] = {", t->stage);
     for (int c = 0; c < mesh->cuts.n; c++) {
         const syn_cut *cut = &mesh->cuts.p[c];

@@ -6,6 +6,12 @@
 
 #include <string.h>
 
+static const char *const lanes[] = {
+#define HAP_LANE(name, text) text,
+#include "runtime/hap/trace_lanes.def"
+#undef HAP_LANE
+};
+
 // hidden < 0: says nothing of it.
 static void event(hb_buf *b, bool *first, hb_str name, hb_str what, int pid, int tid, double begin,
                   double end, double hidden)
@@ -43,9 +49,8 @@ void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     hb_puts(out, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
     for (int c = 0; c < n; c++) {
         label(out, &first, "process_name", c, 0, p->cluster->cls[p->mesh->cluster_class[c]].name);
-        label(out, &first, "thread_name", c, 0, HB_STR("computation"));
-        for (int x = 0; x < p->mesh->n_axes; x++)
-            label(out, &first, "thread_name", c, 1 + x, hb_fmt(a, "communication, axis %d", x));
+        for (int i = 0; i <= p->mesh->n_axes; i++)
+            label(out, &first, "thread_name", c, i, hb_str_c(a, lanes[i]));
     }
     for (int i = 0; i < p->instr.n && t->begin; i++) {
         const syn_instr *in = &p->instr.p[i];

@@ -64,8 +64,12 @@ static void write_name(FILE *f, const span *s)
 
 static void write_spans(FILE *f, int rank, const span *s, int64_t n)
 {
-    static const char *const lane[] = {"computation", "communication, axis 0",
-                                       "communication, axis 1", "steps"};
+    static const char *const lane[] = {
+#define HAP_LANE(name, text) text,
+#include "hap/trace_lanes.def"
+#undef HAP_LANE
+    };
+    _Static_assert(HAP_TRACE_STEPS == HAP_TRACE_COMM + HAP_MAX_AXES, "a lane an axis");
     fprintf(f,
             "%s{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"tid\":0,"
             "\"args\":{\"name\":\"rank %d\"}}",

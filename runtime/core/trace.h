@@ -8,7 +8,11 @@
 
 #include "core/rank.h"
 
-enum { HAP_TRACE_COMPUTE, HAP_TRACE_COMM, HAP_TRACE_STEPS = HAP_TRACE_COMM + HAP_MAX_AXES };
+enum {
+#define HAP_LANE(name, text) HAP_TRACE_##name,
+#include "hap/trace_lanes.def"
+#undef HAP_LANE
+};
 
 int hap_trace_comm(unsigned axes); // the lane of a collective over these: of the innermost
 

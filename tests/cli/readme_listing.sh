@@ -3,21 +3,9 @@
 # stands there, and the loss that it prints last is below the first. Needs a Python with torch and
 # transformers (HAP_PYTHON names one).
 set -u
-root=$PWD
-export PATH=$HAP_BUILD/bin:$PATH PYTHONPATH=$root/ir/export
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. tests/cli/torch_python.sh
 
-for python in "${HAP_PYTHON:-}" "$root/.venv/bin/python" python3; do
-    [ -n "$python" ] && "$python" -c 'import torch, transformers' 2>/dev/null && break
-    python=
-done
-if [ -z "$python" ]; then
-    echo "skipped: no Python with torch and transformers (script/bootstrap --torch makes .venv)"
-    exit 77
-fi
-
-sed -n '/^```python$/,/^```$/p' README.md | grep -v '^```' >"$work/train.py"
+blocks README.md python >"$work/train.py"
 grep -q 'hap_export.export' "$work/train.py" || {
     echo "README.md has no listing that calls hap_export.export"
     exit 1

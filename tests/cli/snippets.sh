@@ -4,20 +4,8 @@
 # GPT-2 124M goes as far as --dry-run; an ellipsis stands for the inputs. Needs a Python with torch and
 # transformers (HAP_PYTHON names one).
 set -u
-root=$PWD
-export PATH=$HAP_BUILD/bin:$PATH PYTHONPATH=$root/ir/export
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. tests/cli/torch_python.sh
 fails=0
-
-for python in "${HAP_PYTHON:-}" "$root/.venv/bin/python" python3; do
-    [ -n "$python" ] && "$python" -c 'import torch, transformers' 2>/dev/null && break
-    python=
-done
-if [ -z "$python" ]; then
-    echo "skipped: no Python with torch and transformers (script/bootstrap --torch makes .venv)"
-    exit 77
-fi
 
 # does WHAT COMMAND…
 does()
@@ -31,11 +19,10 @@ does()
     fails=$((fails + 1))
 }
 
-# blocks FILE [LANGUAGE]: the lines of its code blocks, a command whole on one
-blocks()
+# commands FILE: its code blocks of no language, a command whole on one line
+commands()
 {
-    awk -v open="\`\`\`${2:-}" '/^```/ { on = !within && $0 == open; within = !within; next } on' "$1" |
-        sed -e ':a' -e '/\\$/N; s/\\\n *//; ta'
+    blocks "$1" | sed -e ':a' -e '/\\$/N; s/\\\n *//; ta'
 }
 
 ln -s "$root/clusters" "$root/examples" "$root/README.md" "$work"
@@ -56,7 +43,7 @@ transformers.LlamaForCausalLM(config).save_pretrained("llama")
 END
 
 # README: plans, reports and runs.
-blocks README.md >commands
+commands README.md >commands
 while IFS= read -r command; do
     command=${command%%  *#*}
     case $command in
@@ -99,7 +86,7 @@ hap_export.export(model, (), "llama.json", kwargs=dict(input_ids=ids, labels=ids
 END
 hapc llama.json laptop2 -q -o plan && hapc llama.json laptop -q -o other-plan || fails=$((fails + 1))
 inputs="--input 'input_ids=data/*.bin' --input 'labels=data/*.bin'"
-blocks "$root/docs/training.md" >commands
+commands "$root/docs/training.md" >commands
 while IFS= read -r command; do
     [ -n "$command" ] || continue
     whole=${command//--input …/$inputs}
