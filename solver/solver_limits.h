@@ -34,6 +34,12 @@
 #define MS_INSERT_SORT  24  // integers: longer lists go to qsort [set]
 #define MS_MOSTLY_TRIED 16  // where more than a 16th of all is listed, all are walked [set]
 
+// --- pipelines (pipeline.c) ---
+#define PL_MAX_STAGES 64        // of a plan; ir/stages.h has as many [size]
+#define PL_MAX_CELLS  (1 << 24) // sets of units x layers x widths: more is too large [set]
+#define PL_MAX_TRIES  32        // bottlenecks, each twice as far from the one before [size]
+#define PL_SAME_TIME  1e-9      // share: bottlenecks so near each other are one [float]
+
 // --- repeated layers (ms_tile.c, ms_search.c) ---
 #define MS_TILE_SIDE    2    // layers kept on each side of the cut [set]
 #define MS_TILE_LEAST   8    // layers: fewer are solved as they are [set]

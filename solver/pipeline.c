@@ -1,0 +1,507 @@
+#include "solver/pipeline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Of one option: sums of what all layers before a layer take.
+typedef struct sums {
+    double *forward, *work, *ends, *held, *place; // work: forward and backward
+} sums;
+
+typedef struct pipeline {
+    hb_arena *a;
+    const pl_problem *p;
+    sums *sum;    // by option
+    int n_widths; // different ones
+    int *width;   // by option: which
+    double *of_width;
+    HB_VEC(double) tau; // that plans can have, ascending
+    double least_fill;
+    pl_plan *best;
+    bool too_large;
+} pipeline;
+
+// --- costs ---
+
+static double *sums_of(hb_arena *a, int n, const double *x, const double *y)
+{
+    double *s = HB_ARRAY(a, double, n + 1);
+    for (int i = 0; i < n; i++)
+        s[i + 1] = s[i] + x[i] + (y ? y[i] : 0);
+    return s;
+}
+
+static void set_widths(pipeline *x)
+{
+    x->width = HB_ARRAY(x->a, int, x->p->n_options + 1);
+    x->of_width = HB_ARRAY(x->a, double, x->p->n_options + 1);
+    for (int o = 0; o < x->p->n_options; o++) {
+        int w = 0;
+        while (w < x->n_widths && x->of_width[w] != x->p->option[o].width)
+            w++;
+        if (w == x->n_widths) x->of_width[x->n_widths++] = x->p->option[o].width;
+        x->width[o] = w;
+    }
+}
+
+// Of a message between layer `at` and the one before.
+static double link_sec(const pl_problem *p, int at, double one, double other)
+{
+    double w = fmin(one, other);
+    return p->latency + (isinf(w) || p->border[at] <= 0 ? 0 : p->border[at] / w);
+}
+
+static double work_of(const pipeline *x, int o, int from, int to)
+{
+    return x->sum[o].work[to] - x->sum[o].work[from];
+}
+
+static bool within(double sec, double tau)
+{
+    return sec <= tau * (1 + PL_SAME_TIME);
+}
+
+static int under_way(const pl_problem *p, double round, double tau)
+{
+    if (p->rounds < 2) return 1;
+    if (round >= tau * p->rounds) return p->rounds;
+    int n = tau > 0 ? (int)ceil(round / tau * (1 - PL_SAME_TIME)) : p->rounds;
+    return n < 1 ? 1 : n;
+}
+
+static bool fits(const pipeline *x, int o, int from, int to, int places)
+{
+    const sums *s = &x->sum[o];
+    return s->held[to] - s->held[from] + places * (s->place[to] - s->place[from]) <=
+           x->p->option[o].room;
+}
+
+static int ascending(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return a < b ? -1 : a > b;
+}
+
+static void set_taus(pipeline *x)
+{
+    const pl_problem *p = x->p;
+    for (int o = 0; o < p->n_options; o++)
+        for (int i = 0; i < p->n_layers; i++)
+            for (int j = i + 1; j <= p->n_layers; j++)
+                HB_PUSH(x->a, &x->tau, work_of(x, o, i, j));
+    for (int i = 1; i < p->n_layers; i++)
+        for (int w = 0; w < x->n_widths; w++)
+            HB_PUSH(x->a, &x->tau, link_sec(p, i, x->of_width[w], x->of_width[w]));
+    qsort(x->tau.p, (size_t)x->tau.n, sizeof(double), ascending);
+    int n = 0;
+    for (int i = 0; i < x->tau.n; i++)
+        if (n == 0 || !within(x->tau.p[i], x->tau.p[n - 1])) x->tau.p[n++] = x->tau.p[i];
+    x->tau.n = n;
+}
+
+// No plan takes less behind the first micro-batch.
+static double least_fill(const pipeline *x)
+{
+    double all = 0, ends = INFINITY;
+    for (int o = 0; o < x->p->n_options; o++)
+        ends = fmin(ends, x->p->option[o].ends[0]);
+    for (int i = 0; i < x->p->n_layers; i++) {
+        double least = INFINITY;
+        for (int o = 0; o < x->p->n_options; o++)
+            least = fmin(least, work_of(x, o, i, i + 1));
+        all += least;
+    }
+    return all + ends;
+}
+
+static pipeline *open_table(hb_arena *a, const pl_problem *p)
+{
+    pipeline *x = HB_NEW(a, pipeline);
+    *x = (pipeline){.a = a, .p = p};
+    x->sum = HB_ARRAY(a, sums, p->n_options + 1);
+    for (int o = 0; o < p->n_options; o++) {
+        const pl_option *v = &p->option[o];
+        x->sum[o] =
+            (sums){sums_of(a, p->n_layers, v->forward, NULL),
+                   sums_of(a, p->n_layers, v->forward, v->backward),
+                   sums_of(a, p->n_layers, v->ends, NULL), sums_of(a, p->n_layers, v->held, NULL),
+                   sums_of(a, p->n_layers, v->place, NULL)};
+    }
+    set_widths(x);
+    set_taus(x);
+    x->least_fill = least_fill(x);
+    return x;
+}
+
+// --- a given plan ---
+
+// Its slowest stage or message; the fill, if not NULL.
+static double bottleneck(const pipeline *x, const pl_plan *plan, double *fill)
+{
+    double tau = 0, round = 0, most = 0;
+    for (int s = plan->n - 1; s >= 0; s--) {
+        const pl_stage *g = &plan->stage[s];
+        int to = g->first + g->n_layers;
+        const sums *c = &x->sum[g->option];
+        double link = s + 1 < plan->n ? link_sec(x->p, to, x->p->option[g->option].width,
+                                                 x->p->option[plan->stage[s + 1].option].width)
+                                      : 0;
+        double work = work_of(x, g->option, g->first, to);
+        tau = fmax(tau, fmax(work, link));
+        round += work + 2 * link;
+        most = fmax(round + c->ends[to] - c->ends[g->first],
+                    s + 1 < plan->n ? c->forward[to] - c->forward[g->first] + link + most : 0);
+    }
+    if (fill) *fill = most;
+    return tau;
+}
+
+// Sets what is under way at a bottleneck. False if it does not fit.
+static bool set_under_way(const pipeline *x, pl_plan *plan, double tau)
+{
+    double round = 0;
+    for (int s = plan->n - 1; s >= 0; s--) {
+        pl_stage *g = &plan->stage[s];
+        int to = g->first + g->n_layers;
+        round += work_of(x, g->option, g->first, to);
+        if (s + 1 < plan->n)
+            round += 2 * link_sec(x->p, to, x->p->option[g->option].width,
+                                  x->p->option[plan->stage[s + 1].option].width);
+        g->under_way = under_way(x->p, round, tau);
+        if (!fits(x, g->option, g->first, to, g->under_way)) return false;
+    }
+    plan->tau = tau;
+    return true;
+}
+
+double pl_value(const pl_problem *p, pl_plan *plan)
+{
+    hb_arena *a = hb_arena_new();
+    pipeline *x = open_table(a, p);
+    double fill, least = bottleneck(x, plan, &fill), sec = INFINITY;
+    for (int i = 0; i < x->tau.n && isinf(sec); i++)
+        if (within(least, x->tau.p[i]) && set_under_way(x, plan, x->tau.p[i]))
+            sec = (p->rounds - 1) * x->tau.p[i] + fill;
+    hb_arena_free(a);
+    return sec;
+}
+
+// --- the dynamic program of one bottleneck ---
+
+typedef struct entry { // a way to have the last layers on some units
+    double round, fill;
+    int next, behind; // in the state; the entry that its first stage was put before. 0: none
+    int option, n_layers, n;
+} entry;
+
+typedef struct chart {
+    hb_arena *a;
+    const pipeline *x;
+    double tau;
+    int *radix, *unit, *scale; // by kind: values of a digit; what it counts; its place value
+    int n_sets, n_open;
+    int *open;                        // options that have any layer in time
+    int *place;                       // by these: what taking their units adds to a set
+    double *rest_forward, *rest_work; // by layer: least of all layers before it
+    int *head;                        // by state: its entries
+    HB_VEC(entry) entries;
+} chart;
+
+static bool has_a_layer(const pipeline *x, int o, double tau)
+{
+    for (int i = 0; i < x->p->n_layers; i++)
+        if (within(work_of(x, o, i, i + 1), tau)) return true;
+    return false;
+}
+
+static int gcd(int a, int b)
+{
+    return b == 0 ? a : gcd(b, a % b);
+}
+
+// Sets of units as numbers: of each kind, how many parts that options take. False if too many, or
+// if plans might have too many stages.
+static bool number_sets(chart *c)
+{
+    const pl_problem *p = c->x->p;
+    int same = -1, least = INT32_MAX, all = 0;
+    bool alike = true;
+    for (int i = 0; i < c->n_open; i++) {
+        int n = 0;
+        for (int k = 0; k < p->n_kinds; k++) {
+            n += p->option[c->open[i]].take[k];
+            c->unit[k] = gcd(c->unit[k], p->option[c->open[i]].take[k]);
+        }
+        alike = alike && (same < 0 || same == n);
+        same = n;
+        least = n < least ? n : least;
+    }
+    double sets = 1;
+    for (int k = 0; k < p->n_kinds; k++) {
+        c->radix[k] = c->unit[k] > 0 ? p->count[k] / c->unit[k] + 1 : 1;
+        all += p->count[k];
+        c->scale[k] = (int)sets;
+        sets *= c->radix[k];
+        if (sets * (p->n_layers + 1) * c->x->n_widths > PL_MAX_CELLS) return false;
+    }
+    c->n_sets = (int)sets;
+    int most = all / least < p->n_layers ? all / least : p->n_layers;
+    return alike || most <= p->most_stages;
+}
+
+static double least_of(const chart *c, int layer, bool forward)
+{
+    double least = INFINITY;
+    for (int i = 0; i < c->n_open; i++) {
+        const sums *s = &c->x->sum[c->open[i]];
+        const double *v = forward ? s->forward : s->work;
+        if (within(s->work[layer + 1] - s->work[layer], c->tau))
+            least = fmin(least, v[layer + 1] - v[layer]);
+    }
+    return least;
+}
+
+static bool open_chart(chart *c, const pipeline *x, double tau)
+{
+    const pl_problem *p = x->p;
+    *c = (chart){.a = hb_arena_new(), .x = x, .tau = tau};
+    c->open = HB_ARRAY(c->a, int, p->n_options + 1);
+    c->place = HB_ARRAY(c->a, int, p->n_options + 1);
+    c->radix = HB_ARRAY(c->a, int, p->n_kinds + 1);
+    c->unit = HB_ARRAY(c->a, int, p->n_kinds + 1);
+    c->scale = HB_ARRAY(c->a, int, p->n_kinds + 1);
+    c->rest_forward = HB_ARRAY(c->a, double, p->n_layers + 1);
+    c->rest_work = HB_ARRAY(c->a, double, p->n_layers + 1);
+    for (int o = 0; o < p->n_options; o++)
+        if (has_a_layer(x, o, tau)) c->open[c->n_open++] = o;
+    if (c->n_open == 0 || !number_sets(c)) return c->n_open == 0;
+    for (int i = 0; i < c->n_open; i++)
+        for (int k = 0; k < p->n_kinds && c->unit[k] >= 0; k++)
+            if (c->unit[k] > 0)
+                c->place[i] += p->option[c->open[i]].take[k] / c->unit[k] * c->scale[k];
+    for (int l = 0; l < p->n_layers; l++) {
+        c->rest_forward[l + 1] = c->rest_forward[l] + least_of(c, l, true);
+        c->rest_work[l + 1] = c->rest_work[l] + least_of(c, l, false);
+    }
+    return true;
+}
+
+static bool takes(const chart *c, int set, int option)
+{
+    const pl_problem *p = c->x->p;
+    for (int k = 0; k < p->n_kinds; k++) {
+        int used = set / c->scale[k] % c->radix[k] * c->unit[k];
+        if (used + p->option[option].take[k] > p->count[k]) return false;
+    }
+    return true;
+}
+
+// An entry of a state that others may beat.
+static void add_entry(chart *c, int state, const entry *e)
+{
+    for (int i = c->head[state]; i > 0; i = c->entries.p[i].next)
+        if (c->entries.p[i].round <= e->round && c->entries.p[i].fill <= e->fill) return;
+    int *link = &c->head[state];
+    while (*link > 0) {
+        entry *other = &c->entries.p[*link];
+        if (e->round <= other->round && e->fill <= other->fill)
+            *link = other->next;
+        else
+            link = &other->next;
+    }
+    int next = c->head[state];
+    c->head[state] = c->entries.n;
+    HB_PUSH(c->a, &c->entries, *e);
+    c->entries.p[c->entries.n - 1].next = next;
+}
+
+// Puts stages of an option before what an entry has, which begins with layer `to`; set: with the
+// option's units.
+static void put_before(chart *c, int behind, int to, int option, int set)
+{
+    const pipeline *x = c->x;
+    const pl_problem *p = x->p;
+    const entry e = c->entries.p[behind];
+    const sums *s = &x->sum[option];
+    double link = e.n > 0 ? link_sec(p, to, p->option[option].width, p->option[e.option].width) : 0,
+           limit = x->best->sec - (p->rounds - 1) * c->tau;
+    if (!within(link, c->tau)) return;
+    for (int from = to - 1; from >= 0; from--) {
+        double work = s->work[to] - s->work[from];
+        if (!within(work, c->tau)) break;
+        entry n = {.round = e.round + work + 2 * link,
+                   .behind = behind,
+                   .option = option,
+                   .n_layers = to - from,
+                   .n = e.n + 1};
+        n.fill = fmax(n.round + s->ends[to] - s->ends[from],
+                      e.n > 0 ? s->forward[to] - s->forward[from] + link + e.fill : 0);
+        if (!fits(x, option, from, to, under_way(p, n.round, c->tau))) break;
+        if (n.fill + c->rest_forward[from] >= limit || n.round + c->rest_work[from] >= limit)
+            continue;
+        add_entry(
+            c, (set * (p->n_layers + 1) + p->n_layers - from) * x->n_widths + x->width[option], &n);
+    }
+}
+
+static void walk_set(chart *c, int set)
+{
+    const pl_problem *p = c->x->p;
+    for (int i = 0; i < c->n_open; i++) {
+        if (!takes(c, set, c->open[i])) continue;
+        for (int done = 0; done < p->n_layers; done++)
+            for (int w = 0; w < c->x->n_widths; w++) {
+                int state = (set * (p->n_layers + 1) + done) * c->x->n_widths + w;
+                for (int e = c->head[state]; e > 0; e = c->entries.p[e].next)
+                    if (c->entries.p[e].n < p->most_stages)
+                        put_before(c, e, p->n_layers - done, c->open[i], set + c->place[i]);
+            }
+    }
+}
+
+static void read_plan(const chart *c, int e, pl_plan *out)
+{
+    int first = 0;
+    out->n = 0;
+    for (; c->entries.p[e].n > 0; e = c->entries.p[e].behind) {
+        const entry *v = &c->entries.p[e];
+        out->stage[out->n++] = (pl_stage){v->option, first, v->n_layers, 0};
+        first += v->n_layers;
+    }
+}
+
+// The entry of all layers with the least fill, 0: none.
+static int best_entry(const chart *c)
+{
+    int n_widths = c->x->n_widths, layers = c->x->p->n_layers, found = 0;
+    for (int set = 0; set < c->n_sets; set++)
+        for (int w = 0; w < n_widths; w++)
+            for (int e = c->head[(set * (layers + 1) + layers) * n_widths + w]; e > 0;
+                 e = c->entries.p[e].next)
+                if (!found || c->entries.p[e].fill < c->entries.p[found].fill) found = e;
+    return found;
+}
+
+// The best plan with no slower bottleneck than tau, if it is better than the best one known.
+// Returns what fill all such plans have at least.
+static double solve(pipeline *x, double tau)
+{
+    const pl_problem *p = x->p;
+    chart c;
+    int found = 0;
+    bool ok = open_chart(&c, x, tau);
+    double limit = x->best->sec - (p->rounds - 1) * tau, fill = 0;
+    x->best->n_tried++;
+    x->too_large = x->too_large || !ok;
+    if (ok && c.n_open > 0 && limit > 0) {
+        c.head = HB_ARRAY(c.a, int, (size_t)c.n_sets *(size_t)((p->n_layers + 1) * x->n_widths));
+        HB_PUSH(c.a, &c.entries, (entry){0}); // none
+        HB_PUSH(c.a, &c.entries, (entry){0}); // no layer yet
+        c.head[0] = 1;
+        for (int set = 0; set < c.n_sets; set++)
+            walk_set(&c, set);
+        found = best_entry(&c);
+    }
+    if (found) {
+        fill = c.entries.p[found].fill;
+        pl_plan plan = *x->best;
+        read_plan(&c, found, &plan);
+        double least = bottleneck(x, &plan, NULL);
+        if (!set_under_way(x, &plan, least)) (void)set_under_way(x, &plan, least = tau);
+        plan.sec = (p->rounds - 1) * least + fill;
+        *x->best = plan;
+    }
+    hb_arena_free(c.a);
+    return found ? fill : fmax(limit, x->least_fill);
+}
+
+// --- every bottleneck ---
+
+// Those from number lo to hi, all of which have at least this fill.
+static void look(pipeline *x, int lo, int hi, double fill)
+{
+    if (lo > hi || x->too_large || (x->p->rounds - 1) * x->tau.p[lo] + fill >= x->best->sec) return;
+    int mid = lo + (hi - lo) / 2;
+    double at = solve(x, x->tau.p[mid]);
+    look(x, lo, mid - 1, fmax(at, fill));
+    look(x, mid + 1, hi, fill);
+}
+
+// The last whose plans may be better than the best one known.
+static int last_worth(const pipeline *x)
+{
+    int i = x->tau.n - 1;
+    while (i >= 0 && (x->p->rounds - 1) * x->tau.p[i] + x->least_fill >= x->best->sec)
+        i--;
+    return i;
+}
+
+// Do stages cover all layers at this bottleneck, whatever they need besides units?
+static bool covers(const pipeline *x, double tau)
+{
+    chart c;
+    const pl_problem *p = x->p;
+    bool ok = open_chart(&c, x, tau);
+    if (!ok || c.n_open == 0) {
+        hb_arena_free(c.a);
+        return !ok;
+    }
+    int *most = HB_ARRAY(c.a, int, c.n_sets), best = 0;
+    for (int set = 0; set < c.n_sets; set++)
+        for (int i = 0; i < c.n_open; i++) {
+            if (!takes(&c, set, c.open[i])) continue;
+            int to = p->n_layers - most[set], from = to;
+            while (from > 0 && within(work_of(x, c.open[i], from - 1, to), tau))
+                from--;
+            int *v = &most[set + c.place[i]];
+            if (p->n_layers - from > *v) *v = p->n_layers - from;
+            best = *v > best ? *v : best;
+        }
+    hb_arena_free(c.a);
+    return best == p->n_layers;
+}
+
+static int first_cover(const pipeline *x)
+{
+    int lo = 0, hi = x->tau.n;
+    while (lo < hi) {
+        int mid = lo + (hi - lo) / 2;
+        if (covers(x, x->tau.p[mid]))
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+// Some, further and further apart, until there is a plan to compare with; then all between them.
+static void look_at_all(pipeline *x, int first)
+{
+    int at[PL_MAX_TRIES + 1] = {first - 1}, n = 1;
+    double fill[PL_MAX_TRIES + 1];
+    for (int i = first, step = 1; n < PL_MAX_TRIES && i <= last_worth(x) && !x->too_large;
+         i += step, step *= 2) {
+        at[n] = i;
+        fill[n++] = solve(x, x->tau.p[i]);
+        if (x->best->n > 0) break;
+    }
+    for (int k = n - 1; k > 0; k--)
+        look(x, at[k - 1] + 1, at[k] - 1, fill[k]);
+    int last = last_worth(x);
+    if (last <= at[n - 1] || x->too_large) return;
+    double least = solve(x, x->tau.p[last]);
+    look(x, at[n - 1] + 1, last - 1, least);
+}
+
+pl_status pl_search(const pl_problem *p, double worth, pl_plan *out)
+{
+    hb_arena *a = hb_arena_new();
+    pipeline *x = open_table(a, p);
+    *out = (pl_plan){.sec = worth};
+    x->best = out;
+    look_at_all(x, p->rounds > 1 ? first_cover(x) : x->tau.n - 1);
+    bool large = x->too_large;
+    hb_arena_free(a);
+    return large ? PL_TOO_LARGE : out->n > 0 ? PL_OK : PL_NONE;
+}

@@ -1,0 +1,66 @@
+// The quickest pipeline of a table of costs: which layers on which group of machines.
+//
+// Layers stand in a row, machines are units of a few kinds. A stage is a run of layers on one
+// option: a group of units, and what every layer takes there. Every unit is in at most one stage;
+// some may stay out. A step of m micro-batches takes
+//
+//     (m - 1) tau + fill                       tau    the slowest stage, forward and backward, or
+//                                                     the slowest message
+//     fill = max over stages s of              what the first micro-batch passes until the last
+//            sum_{t < s}  (forward_t + link)   stage is done that has work behind the micro-batches
+//          + sum_{t >= s} (forward_t + backward_t + 2 link) + ends_s
+//
+// A stage keeps ceil(round / tau) micro-batches under way, where round is what one takes from its
+// forward half there to its backward half, so that it never waits for a place; at most m. They must
+// fit: held + under way x place <= room.
+//
+// Exact: every tau that a plan can have is looked at or bounded away. For a given tau a dynamic
+// program goes over the layers from the last to the first and over the multiset of units used; a
+// state keeps every pair (round, fill) that no other one beats in both.
+
+#ifndef HAP_SOLVER_PIPELINE_H
+#define HAP_SOLVER_PIPELINE_H
+
+#include "ir/base/arena.h"
+#include "solver/solver_limits.h"
+
+typedef struct pl_option {
+    const int *take; // units, by kind; one at least
+    double width;    // bytes/s of all its machines' network links; INFINITY: it needs none
+    // By layer: seconds of a micro-batch, seconds a step; bytes that lie there always and for each
+    // micro-batch under way; none is negative.
+    const double *forward, *backward, *ends, *held, *place;
+    double room; // bytes
+} pl_option;
+
+typedef struct pl_problem {
+    int n_layers, n_kinds, n_options;
+    const int *count; // units, by kind
+    const pl_option *option;
+    const double *border; // by layer: bytes of a micro-batch that come from the one before
+    double latency;       // seconds of a message beside its bytes
+    int rounds;           // micro-batches
+    int most_stages;      // at most PL_MAX_STAGES
+} pl_problem;
+
+typedef struct pl_stage {
+    int option, first, n_layers, under_way;
+} pl_stage;
+typedef struct pl_plan {
+    int n;
+    pl_stage stage[PL_MAX_STAGES];
+    double sec;
+    double tau;
+    int n_tried; // values of tau
+} pl_plan;
+
+typedef enum { PL_OK, PL_NONE, PL_TOO_LARGE } pl_status;
+
+// Only plans of less than `worth` seconds count (INFINITY: all). NONE: there is none.
+pl_status pl_search(const pl_problem *p, double worth, pl_plan *out);
+
+// Seconds of a plan at its least tau of those that the table has, by the formula above; INFINITY if
+// it does not fit. Fills tau and under_way.
+double pl_value(const pl_problem *p, pl_plan *plan);
+
+#endif
