@@ -122,20 +122,14 @@ static bool read_stages(reader *r)
     return false;
 }
 
-// One cost model a stage, of its machines alone.
+// One cost model a stage.
 static bool models(hb_arena *a, const cli_inputs *in, const reader *r, cost_model *m, int **rank,
                    hb_diag *d)
 {
     for (int s = 0; s < r->wishes.n; s++) {
         rank[s] = HB_ARRAY(a, int, in->cluster->n_ranks + 1);
-        m[s] = in->model;
-        cl_cluster *part = cl_part(a, in->cluster, r->wishes.p[s].machine, rank[s]);
-        for (int k = 0; k < part->n_machines; k++) // one-sided puts know no stages
-            part->machine[k].peer = false;
-        m[s].cluster = part;
-        // Each has curves of its own, which look names up by class.
-        if (in->model.curves) m[s].curves = cost_curves_read(a, in->cluster->curves.p, d);
-        if (in->model.curves && !m[s].curves) return false;
+        if (!syn_stage_model(a, &in->model, r->wishes.p[s].machine, rank[s], &m[s], d))
+            return false;
     }
     return true;
 }

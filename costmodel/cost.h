@@ -25,6 +25,9 @@ typedef struct cost_model {
     const cl_cluster *cluster;
     cost_curves *curves; // may be NULL; of this cluster (looks names up when first asked)
     cost_math math;
+    // Of a stage's machines (ir/stages.h): bytes/s that a device has of its machine's link to other
+    // stages, for what a `recv` gets; 0: not counted.
+    double port_bandwidth;
 } cost_model;
 
 // Seconds of one op on one device of class c. The peak of m->math applies to dense ops (where the

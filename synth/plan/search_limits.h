@@ -48,6 +48,9 @@
 #define SYN_ENDINGS    3     // searches among few layers whose ends are planned whole [set]
 #define SYN_PROMISE    1.05  // times what few layers promised: more, and they are searched again [set]
 
+// --- stages (stage_costs.c, search_stages.c) ---
+#define SYN_STAGE_KEEP 2 // layers at each end of a run that a table of costs is made of [set]
+
 // --- additive searches: how near the optimum (candidates.c, explore.c) ---
 #define SYN_SEARCH_GAP 1e-3 // share: searches on the way; the chosen plan's is closed [tried]
 #define SYN_ROUGH_GAP  0.01 // share: searches with communication at a discount [tried]

@@ -169,7 +169,9 @@ static double part_seconds(const syn_costs *c, int node, const syn_node_cut *cut
         if (cut->factor[a] >= 0 && !(a == 0 && joint))
             part[k++] = (ir_part){cut->factor[a], n[a], lo[a]};
     ir_node_work(c->g, c->f, node, part, k, &flops, &bytes);
-    return cost_op(c->m, c->mesh->cluster_class[cls], c->g->nodes.p[node].op, flops, bytes);
+    ir_op op = c->g->nodes.p[node].op;
+    double comes = op == IR_OP_recv && c->m->port_bandwidth > 0 ? bytes / c->m->port_bandwidth : 0;
+    return comes + cost_op(c->m, c->mesh->cluster_class[cls], op, flops, bytes);
 }
 
 // Does the work depend on where a part begins? A causal attention's does, if its queries are cut.

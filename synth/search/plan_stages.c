@@ -8,6 +8,8 @@
 #include "synth/passes/fuse.h"
 #include "synth/plan/buffer_names.h"
 #include "synth/price/price_stages.h"
+#include "synth/price/simulate_plan.h"
+#include "synth/search/equal_stages.h"
 
 typedef struct planner {
     hb_arena *a;
@@ -56,29 +58,77 @@ static hb_str stage_text(const planner *x, int s, hb_str why)
                   HB_ARG(why));
 }
 
-// One stage on its machines.
+// Micro-batches under way in a stage.
+static int depth_of(const planner *x, int s, int k)
+{
+    int most = x->wish[s].under_way > 0 ? x->wish[s].under_way : x->n - s;
+    return k < 2 ? 0 : k < most ? k : most;
+}
+
+// The stage that is planned for stage s: the first one that is equal to it, which has room for as
+// many micro-batches as any of them.
+static int planned_for(const planner *x, syn_staged *p, int s)
+{
+    ir_graph **g = p->cut->graph;
+    int k = g[s]->micro_batches, depth = depth_of(x, s, k);
+    g[s]->depth = depth;
+    for (int t = 0; t < s; t++)
+        if (depth <= g[t]->depth && syn_same_graph(g[s], g[t]) &&
+            syn_same_machines(x->models[s].cluster, x->models[t].cluster))
+            return t;
+    return s;
+}
+
+bool syn_stage_model(hb_arena *a, const cost_model *m, const bool *machine, int *rank,
+                     cost_model *out, hb_diag *d)
+{
+    cl_cluster *part = cl_part(a, m->cluster, machine, rank);
+    int most = 1;
+    for (int k = 0; k < part->n_machines; k++) {
+        part->machine[k].peer = false; // one-sided puts know no stages
+        most = part->machine[k].n_ranks > most ? part->machine[k].n_ranks : most;
+    }
+    *out = *m;
+    out->cluster = part;
+    out->port_bandwidth = m->cluster->network_bandwidth / most;
+    // Each has curves of its own, which look names up by class.
+    if (m->curves) out->curves = cost_curves_read(a, m->cluster->curves.p, d);
+    return !m->curves || out->curves;
+}
+
+// One stage on its machines. What comes in is no work of theirs: it is counted in the search, so
+// that no more comes than is read, and with the messages.
 static bool plan_stage(planner *x, syn_staged *p, int s, syn_staged_result *r)
 {
+    int like = planned_for(x, p, s);
     ir_graph *g = p->cut->graph[s];
-    int k = g->micro_batches;
-    syn_options o = *x->o;
-    o.baselines = false;
-    g->depth = k < 2 ? 0 : k < x->n - s ? k : x->n - s;
     syn_stage *stage = &p->stage[s];
-    syn_result res = syn_synthesize(x->a, g, ir_factorize(x->a, g), &x->models[s], &o);
-    p->plan_sec += res.plan_sec;
-    if (res.status != SYN_OK) {
-        r->status = res.status;
-        r->why = stage_text(x, s, res.why);
-        return false;
-    }
     *stage = (syn_stage){.cluster = x->models[s].cluster,
                          .cluster_rank = x->rank[s],
                          .first_layer = x->wish[s].first_layer,
-                         .program = res.program,
                          .first_rank = p->n_ranks};
-    p->n_ranks += res.program->mesh->n_ranks;
-    syn_order_1f1b(x->a, res.program, g->depth);
+    int depth = g->depth;
+    if (like < s) {
+        g->depth = p->cut->graph[like]->depth; // places of its ring
+        stage->program = syn_program_for(x->a, p->stage[like].program, g, stage->cluster);
+    } else {
+        syn_options o = *x->o;
+        o.baselines = false;
+        syn_result res = syn_synthesize(x->a, g, ir_factorize(x->a, g), &x->models[s], &o);
+        p->plan_sec += res.plan_sec;
+        if (res.status != SYN_OK) {
+            r->status = res.status;
+            r->why = stage_text(x, s, res.why);
+            return false;
+        }
+        stage->program = res.program;
+        cost_model own = x->models[s];
+        cost_timeline t;
+        own.port_bandwidth = 0;
+        (void)syn_simulate_plan(stage->program, &own, &t);
+    }
+    p->n_ranks += stage->program->mesh->n_ranks;
+    syn_order_1f1b(x->a, stage->program, depth);
     return true;
 }
 
@@ -143,14 +193,26 @@ syn_staged_result syn_plan_stages(hb_arena *a, ir_graph *step, const cl_cluster 
     } else {
         r = choose(&x);
     }
-    if (!r.plan) return r;
-    for (int s = 0; s < n; s++) {
-        syn_name_buffers(r.plan->stage[s].program);
-        syn_name_kernels(r.plan->stage[s].program);
-    }
-    if (!syn_prove_stages(a, r.plan, &r.why)) {
-        r.status = SYN_FAILED_CHECK;
-        r.plan = NULL;
-    }
+    syn_finish_stages(a, &r);
     return r;
+}
+
+syn_staged_result syn_try_stages(hb_arena *a, const ir_graph *variant, const cl_cluster *cluster,
+                                 int n, const syn_stage_wish *wish, const cost_model *models,
+                                 int *const *rank, const syn_options *o, hb_diag *d)
+{
+    planner x = {a, NULL, cluster, n, wish, models, rank, o, d};
+    return plan(&x, variant);
+}
+
+void syn_finish_stages(hb_arena *a, syn_staged_result *r)
+{
+    if (!r->plan) return;
+    for (int s = 0; s < r->plan->n; s++) {
+        syn_name_buffers(r->plan->stage[s].program);
+        syn_name_kernels(r->plan->stage[s].program);
+    }
+    if (syn_prove_stages(a, r->plan, &r->why)) return;
+    r->status = SYN_FAILED_CHECK;
+    r->plan = NULL;
 }

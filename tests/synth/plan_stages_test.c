@@ -2,6 +2,7 @@
 //
 //  one_stage   one stage without micro-batches takes what the same plan takes without stages; with
 //              them what its simulator says of it
+//  equal       stages that are equal but for names and places take the same time
 //  random      random stacks of layers in 2 to 4 stages on unequal machines: all are proved
 //  orders      every order of slots with one half dropped, done twice or moved is rejected, unless
 //              each micro-batch is done once, forward before backward, no more of them are under
@@ -18,6 +19,7 @@
 
 #include "ir/variant.h"
 #include "synth/certify/check_stages.h"
+#include "synth/search/equal_stages.h"
 #include "synth/search/plan_stages.h"
 #include "tests/support/cases.h"
 #include "tests/support/random_graph.h"
@@ -67,7 +69,7 @@ static syn_staged_result planned(hb_arena *a, ir_graph *g, int n, const int *fir
         bool *machine = HB_ARRAY(a, bool, c->n_machines);
         machine[s] = true;
         rank[s] = HB_ARRAY(a, int, c->n_ranks);
-        w[s] = (syn_stage_wish){first[s], machine};
+        w[s] = (syn_stage_wish){.first_layer = first[s], .machine = machine};
         m[s] = (cost_model){.cluster = cl_part(a, c, machine, rank[s])};
     }
     syn_staged_result r = syn_plan_stages(a, g, c, n, w, m, rank, &o, d);
@@ -109,6 +111,28 @@ START_TEST(one_stage)
             ck_assert_double_eq_tol(p->predicted_sec, r.predicted_sec, 0.02 * r.predicted_sec);
         ck_assert_int_eq(p->cut->ports.n, 0);
     }
+    hb_arena_free(a);
+}
+END_TEST
+
+START_TEST(equal_stages)
+{
+    hb_arena *a = hb_arena_new();
+    int64_t width[9];
+    for (int i = 0; i < 9; i++)
+        width[i] = 8;
+    syn_staged *p =
+        must_plan(a, small_mlp(a, 16, 8, width), 4, (const int[]){0, 2, 4, 6}, 4, "auto");
+    for (int s = 1; s < 4; s++)
+        for (int t = 0; t < s; t++) {
+            const syn_program *x = p->stage[s].program, *y = p->stage[t].program;
+            bool equal = s == 2 && t == 1;
+            ck_assert(equal == (syn_same_graph(x->g, y->g) &&
+                                syn_same_machines(p->stage[s].cluster, p->stage[t].cluster)));
+            if (!equal) continue;
+            ck_assert_int_eq(x->instr.n, y->instr.n);
+            ck_assert(p->stage[s].forward == p->stage[t].forward);
+        }
     hb_arena_free(a);
 }
 END_TEST
@@ -405,6 +429,7 @@ int main(void)
     TCase *t = tcase_create("plan_stages");
     tcase_set_timeout(t, 240);
     tcase_add_test(t, one_stage);
+    tcase_add_test(c, equal_stages);
     tcase_add_test(t, random_plans);
     tcase_add_test(t, orders);
     tcase_add_test(t, rings);

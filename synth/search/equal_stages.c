@@ -1,0 +1,91 @@
+#include "synth/search/equal_stages.h"
+
+#include <string.h>
+
+static bool same_attr(const ir_attr *x, const ir_attr *y)
+{
+    if (x->kind != y->kind || x->i != y->i || x->f != y->f || x->n != y->n) return false;
+    return memcmp(x->v, y->v, sizeof *x->v * (size_t)x->n) == 0;
+}
+
+static bool same_node(const ir_node *x, const ir_node *y)
+{
+    const ir_op_info *info = ir_op_of(x->op);
+    if (x->op != y->op || x->phase != y->phase || x->n_in != y->n_in || x->n_out != y->n_out ||
+        x->forward != y->forward || x->again != y->again || x->turn != y->turn ||
+        x->adds != y->adds || x->step != y->step || x->more != y->more)
+        return false;
+    for (int k = 0; k < info->n_attr; k++) {
+        const char *name = info->attr[k].name;
+        if (strcmp(name, "key") != 0 && strcmp(name, "port") != 0 &&
+            !same_attr(&x->attr[k], &y->attr[k]))
+            return false;
+    }
+    return memcmp(x->in, y->in, sizeof *x->in * (size_t)x->n_in) == 0 &&
+           memcmp(x->out, y->out, sizeof *x->out * (size_t)x->n_out) == 0;
+}
+
+static bool same_tensor(const ir_tensor *x, const ir_tensor *y)
+{
+    return x->kind == y->kind && x->dtype == y->dtype && x->rank == y->rank &&
+           x->producer == y->producer && x->out == y->out && x->batch == y->batch &&
+           x->of == y->of && x->more == y->more &&
+           memcmp(x->dim, y->dim, sizeof *x->dim * (size_t)x->rank) == 0;
+}
+
+bool syn_same_graph(const ir_graph *x, const ir_graph *y)
+{
+    if (x->tensors.n != y->tensors.n || x->nodes.n != y->nodes.n || x->loss != y->loss ||
+        x->updates.n != y->updates.n || x->grads.n != y->grads.n || x->batch != y->batch ||
+        x->micro_batches != y->micro_batches)
+        return false;
+    for (int i = 0; i < x->nodes.n; i++)
+        if (!same_node(&x->nodes.p[i], &y->nodes.p[i])) return false;
+    for (int i = 0; i < x->tensors.n; i++)
+        if (!same_tensor(&x->tensors.p[i], &y->tensors.p[i])) return false;
+    for (int i = 0; i < x->updates.n; i++)
+        if (x->updates.p[i].tensor != y->updates.p[i].tensor ||
+            x->updates.p[i].next != y->updates.p[i].next)
+            return false;
+    return memcmp(x->grads.p, y->grads.p, sizeof *x->grads.p * (size_t)x->grads.n) == 0;
+}
+
+bool syn_same_machines(const cl_cluster *x, const cl_cluster *y)
+{
+    if (x->n_ranks != y->n_ranks || x->n_machines != y->n_machines ||
+        x->n_classes != y->n_classes || x->network_bandwidth != y->network_bandwidth ||
+        x->network_latency != y->network_latency)
+        return false;
+    for (int c = 0; c < x->n_classes; c++)
+        if (memcmp(&x->cls[c], &y->cls[c], sizeof *x->cls) != 0)
+            return false; // parts of one cluster
+    for (int m = 0; m < x->n_machines; m++) {
+        const cl_machine *p = &x->machine[m], *q = &y->machine[m];
+        if (p->n_ranks != q->n_ranks || p->link_bandwidth != q->link_bandwidth ||
+            p->link_latency != q->link_latency || p->peer != q->peer)
+            return false;
+    }
+    return memcmp(x->class_of, y->class_of, sizeof *x->class_of * (size_t)x->n_ranks) == 0;
+}
+
+#define COPY(a, v)                                                                                 \
+    ((v)->p = hb_copy((a), (v)->p, sizeof *(v)->p * (size_t)(v)->n), (v)->cap = (v)->n)
+
+syn_program *syn_program_for(hb_arena *a, const syn_program *p, const ir_graph *g,
+                             const cl_cluster *c)
+{
+    syn_program *q = hb_copy(a, p, sizeof *p);
+    q->arena = a;
+    q->g = g;
+    q->f = ir_factorize(a, g);
+    q->cluster = c;
+    COPY(a, &q->tensors);
+    COPY(a, &q->instr);
+    COPY(a, &q->loops);
+    COPY(a, &q->families);
+    COPY(a, &q->fusions);
+    COPY(a, &q->pairs);
+    q->order.p = NULL;
+    q->order.n = q->order.cap = 0;
+    return q;
+}
