@@ -429,7 +429,7 @@ int main(void)
     TCase *t = tcase_create("plan_stages");
     tcase_set_timeout(t, 240);
     tcase_add_test(t, one_stage);
-    tcase_add_test(c, equal_stages);
+    tcase_add_test(t, equal_stages);
     tcase_add_test(t, random_plans);
     tcase_add_test(t, orders);
     tcase_add_test(t, rings);
