@@ -1,10 +1,13 @@
 // hapc check DIR: is program.c, as it stands, a correct program for graph.json?
 //
-// The program is compiled against the recording runtime and run once; what it calls is proved
-// against the graph, which is read and differentiated again. plan.json only says with which batch
-// and precision, and whether the program was edited since hapc wrote it.
+// The program is read, not compiled: hap-record walks through it (runtime/interpret) and writes
+// down what it calls. That is proved against the graph, which is read and differentiated again.
+// plan.json only says with which batch and precision, and whether the program was edited since hapc
+// wrote it.
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,28 +20,43 @@
 
 enum { RECORD_SECONDS = 120 };
 
-// Runs the recording program, as a rank of that stage; its log in *path (in the build folder).
-static bool run_recorder(hb_arena *a, hb_str binary, int stage, hb_str *path, int *code)
+// The record of the program, as a rank of that stage; NULL after an error was printed. Of the file
+// that it goes through nothing stays.
+static record *run_recorder(hb_arena *a, const char *dir, int stage, int *code)
 {
-    hb_str output;
-    *path = hb_fmt(a, "%s.record.%ld", binary.p, (long)getpid());
-    hb_str number = hb_fmt(a, "%d", stage);
-    char *argv[] = {hb_copy(a, binary.p, binary.n + 1), hb_copy(a, "--record", 9),
-                    hb_copy(a, path->p, path->n + 1),   hb_copy(a, "--stage", 8),
-                    hb_copy(a, number.p, number.n + 1), NULL};
-    int rc = cli_capture(a, argv, NULL, RECORD_SECONDS, &output);
-    if (rc == 0) return true;
-    unlink(path->p);
+    const char *tmp = getenv("TMPDIR");
+    hb_str output, path = hb_fmt(a, "%s/hapc-record-XXXXXX", tmp && tmp[0] ? tmp : "/tmp");
+    char *log = hb_copy(a, path.p, path.n + 1);
+    int fd = mkstemp(log);
     *code = CLI_INPUT;
-    if (rc < 0)
-        cli_error(*code, "program.c did not end within %d s while it was recorded", RECORD_SECONDS);
+    if (fd < 0) {
+        cli_error(*code, "%s: %s", log, strerror(errno));
+        return NULL;
+    }
+    close(fd);
+    hb_str recorder = hb_fmt(a, "%s/hap-record", cli_self_dir(a)),
+           program = hb_fmt(a, "%s/program.c", dir), number = hb_fmt(a, "%d", stage);
+    char *argv[] = {hb_copy(a, recorder.p, recorder.n + 1),
+                    hb_copy(a, program.p, program.n + 1),
+                    hb_copy(a, "--record", 9),
+                    log,
+                    hb_copy(a, "--stage", 8),
+                    hb_copy(a, number.p, number.n + 1),
+                    NULL};
+    int rc = cli_capture(a, argv, NULL, RECORD_SECONDS, &output);
+    hb_diag *d = hb_diag_new(a);
+    record *rec = rc == 0 ? record_read(a, log, d) : NULL;
+    unlink(log);
+    hb_diag_print(d, stderr);
+    if (rc == 127)
+        cli_error(*code = CLI_FAILED, "there is no hap-record beside hapc");
+    else if (rc < 0)
+        cli_error(*code, "program.c was not read to its end within %d s", RECORD_SECONDS);
     else if (rc > 128)
-        cli_error(*code, "program.c was ended by signal %d while it was recorded\n%.*s", rc - 128,
-                  HB_ARG(output));
-    else
-        cli_error(*code, "program.c is no program of hapc's runtime (exit %d):\n%.*s", rc,
-                  HB_ARG(output));
-    return false;
+        cli_error(*code, "hap-record was ended by signal %d\n%.*s", rc - 128, HB_ARG(output));
+    else if (rc > 0)
+        fprintf(stderr, "%.*s", HB_ARG(output));
+    return rec && hb_diag_count(d) == 0 ? rec : NULL;
 }
 
 static bool edited(hb_arena *a, const char *dir, const hb_tree *plan)
@@ -113,24 +131,13 @@ typedef struct checked {
     const hb_tree *plan;
 } checked;
 
-// Builds the program against the recording runtime, runs it and reads what it recorded: of a stage,
-// where the program has such. NULL after an error was printed; *code is then the exit code.
+// What the program calls: of a stage, where it has such. NULL after an error was printed; *code is
+// then the exit code.
 static record *record_program(checked *c, int stage, int *code)
 {
-    hb_str binary, path;
-    if (!cli_build(c->a, c->dir, "haprt-record", &binary, code)) return NULL;
-    *code = CLI_INPUT;
-    if (!run_recorder(c->a, binary, stage, &path, code)) {
-        if (!c->edited) *code = CLI_BUG;
-        return NULL;
-    }
-    hb_diag *d = hb_diag_new(c->a);
-    record *rec = record_read(c->a, path.p, d);
-    unlink(path.p);
-    if (rec && hb_diag_count(d) == 0) return rec;
-    hb_diag_print(d, stderr);
-    *code = c->edited ? CLI_INPUT : CLI_BUG;
-    return NULL;
+    record *rec = run_recorder(c->a, c->dir, stage, code);
+    if (!rec && *code == CLI_INPUT && !c->edited) *code = CLI_BUG;
+    return rec;
 }
 
 static int not_proved(const checked *c, hb_str why)

@@ -191,7 +191,17 @@ static void print_call(const ir_op_info *r)
         printf("    o.attr[%d].%s = %s%s;\n", i, field[r->attr[i].kind],
                r->attr[i].kind == IR_ATTR_DTYPE ? "(int64_t)" : "", r->attr[i].name);
     }
-    fputs("    call(r, &o);\n}\n", stdout);
+    fputs("    hap_op_packed(r, &o);\n}\n", stdout);
+}
+
+// Counts of outputs and operands, -1 a count and a list; attributes, a letter each.
+static void print_takes(const ir_op_info *r)
+{
+    printf("    [HAP_OP_%s] = {%d, %d, %s, \"", r->name, r->list_out ? -1 : r->n_out,
+           r->list_in ? -1 : r->max_in, r->flags & IR_IN_PLACE ? "true" : "false");
+    for (int i = 0; i < r->n_attr; i++)
+        putchar("ldbiG"[r->attr[i].kind]);
+    fputs("\"},\n", stdout);
 }
 
 static void print_calls(void)
@@ -223,9 +233,11 @@ static void print_calls(void)
         if (r->any_float.in || r->any_float.out)
             printf("    [HAP_OP_%s] = {%u, %u},\n", r->name, r->any_float.in, r->any_float.out);
     }
+    fputs("};\n\nconst hap_op_args hap_op_takes[HAP_N_OPS] = {\n", stdout);
+    for (int op = 0; op < IR_N_OPS; op++)
+        print_takes(ir_op_of((ir_op)op));
     fputs("};\n\n"
-          "// Absent operands at the end do not count.\n"
-          "static void call(hap_rank *r, hap_op_call *c)\n{\n"
+          "void hap_op_packed(hap_rank *r, hap_op_call *c)\n{\n"
           "    while (c->n_in > 0 && !c->in[c->n_in - 1])\n        c->n_in--;\n"
           "    hap_dispatch(r, c);\n}\n",
           stdout);

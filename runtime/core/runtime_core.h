@@ -44,9 +44,21 @@ typedef struct hap_op_call {
     hap_attr attr[HAP_MAX_ATTR];
 } hap_op_call;
 
-void hap_dispatch(hap_rank *r, const hap_op_call *c); // by every generated op_ function
-extern const char *const hap_op_names[];              // by hap_op_id
-extern const unsigned hap_op_by_rows[];               // by hap_op_id: what may stand in a pair
+void hap_dispatch(hap_rank *r, const hap_op_call *c);
+// By every generated op_ function: absent operands at the end do not count.
+void hap_op_packed(hap_rank *r, hap_op_call *c);
+extern const char *const hap_op_names[]; // by hap_op_id
+extern const unsigned hap_op_by_rows[];  // by hap_op_id: what may stand in a pair
+
+// What an op_ function takes behind r: so many outputs (none if it writes in place), so many
+// operands, -1 a count and a list; then an attribute a letter: l int64_t, d double, b bool, i
+// dtype, G hap_ints.
+typedef struct hap_op_args {
+    int n_out, n_in;
+    bool in_place;
+    const char *attrs;
+} hap_op_args;
+extern const hap_op_args hap_op_takes[]; // by hap_op_id
 
 typedef struct hap_op_floats {
     unsigned in, out;

@@ -67,7 +67,24 @@ static void done(plan *p)
     hb_arena_free(p->a);
 }
 
-// Compiles and runs the text for one class. NULL if it does not run.
+static hb_str print(hb_arena *a, const record *r)
+{
+    hb_buf b = {.arena = a};
+    record_print(&b, r);
+    return hb_done(&b);
+}
+
+static record *read_log(plan *p, hb_str log)
+{
+    hb_diag *d = hb_diag_new(p->a);
+    record *r = record_read(p->a, log.p, d);
+    hb_diag_print(d, stderr);
+    ck_assert_ptr_nonnull(r);
+    return r;
+}
+
+// Compiles and runs the text for one class, and reads it by hap-record, which must come to the
+// same. NULL if it does not run.
 static record *run(plan *p, hb_str text, int cls, bool build)
 {
     const char *b = getenv("HAP_BUILD");
@@ -85,22 +102,18 @@ static record *run(plan *p, hb_str text, int cls, bool build)
         ck_assert_int_eq(system(cc), 0);
     }
     hb_str log = hb_fmt(p->a, "%s/log.%d", p->dir.p, cls);
-    const char *start =
-        hb_fmt(p->a, "%s/program --record %s --class %d 2>%s/err", p->dir.p, log.p, cls, p->dir.p)
-            .p;
-    if (system(start) != 0) return NULL;
-    hb_diag *d = hb_diag_new(p->a);
-    record *r = record_read(p->a, log.p, d);
-    hb_diag_print(d, stderr);
-    ck_assert_ptr_nonnull(r);
+    hb_str read = hb_fmt(p->a, "%s/read.%d", p->dir.p, cls);
+    const char *const program[] = {
+        hb_fmt(p->a, "%s/program --record %s", p->dir.p, log.p).p,
+        hb_fmt(p->a, "%s/bin/hap-record %s/program.c --record %s", b, p->dir.p, read.p).p};
+    bool ran[2];
+    for (int i = 0; i < 2; i++)
+        ran[i] = system(hb_fmt(p->a, "%s --class %d 2>%s/err", program[i], cls, p->dir.p).p) == 0;
+    ck_assert_int_eq(ran[0], ran[1]);
+    if (!ran[0]) return NULL;
+    record *r = read_log(p, log);
+    ck_assert(hb_str_eq(print(p->a, r), print(p->a, read_log(p, read))));
     return r;
-}
-
-static hb_str print(hb_arena *a, const record *r)
-{
-    hb_buf b = {.arena = a};
-    record_print(&b, r);
-    return hb_done(&b);
 }
 
 START_TEST(program_is_the_plan)

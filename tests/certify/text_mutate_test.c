@@ -609,24 +609,39 @@ static bool compiles(base *b, hb_str text)
     return system(cc) == 0;
 }
 
-// Is the program recorded and proved? Else *why.
+// What a command of the shell records; NULL and *why.
+static record *record_by(hb_arena *a, const base *b, const char *command, hb_str *why)
+{
+    const char *log = hb_fmt(a, "%s/log", b->dir).p, *bad = NULL;
+    if (system(
+            hb_fmt(a, "ASAN_OPTIONS=detect_leaks=0 %s --record %s 2>%s/err", command, log, b->dir)
+                .p) != 0) {
+        if (!hb_read_file(a, hb_fmt(a, "%s/err", b->dir).p, why, &bad)) *why = HB_STR("?");
+        return NULL;
+    }
+    record *r = record_read(a, log, hb_diag_new(a));
+    if (!r) *why = HB_STR("the record cannot be read");
+    return r;
+}
+
+static hb_str print(hb_arena *a, const record *r)
+{
+    hb_buf b = {.arena = a};
+    record_print(&b, r);
+    return hb_done(&b);
+}
+
+// Is the program recorded and proved? Else *why. What hap-record reads of it is what it calls.
 static bool proved(hb_arena *a, base *b, hb_str *why)
 {
-    const char *log = hb_fmt(a, "%s/log", b->dir).p;
-    const char *run = hb_fmt(a, "ASAN_OPTIONS=detect_leaks=0 %s/program --record %s 2>%s/err",
-                             b->dir, log, b->dir)
-                          .p;
-    if (system(run) != 0) {
-        const char *bad = NULL;
-        if (!hb_read_file(a, hb_fmt(a, "%s/err", b->dir).p, why, &bad)) *why = HB_STR("?");
-        return false;
-    }
-    hb_diag *d = hb_diag_new(a);
-    const record *r = record_read(a, log, d);
-    if (!r) {
-        *why = HB_STR("the record cannot be read");
-        return false;
-    }
+    record *r = record_by(a, b, hb_fmt(a, "%s/program", b->dir).p, why);
+    hb_str not_read;
+    const char *reader = hb_fmt(a, "%s/bin/hap-record %s/program.c", getenv("HAP_BUILD"), b->dir).p;
+    record *read = record_by(a, b, reader, &not_read);
+    ck_assert_msg(!read == !r, "the program %s, hap-record: %s", r ? "runs" : "does not run",
+                  read ? "it does" : not_read.p);
+    if (!r) return false;
+    ck_assert(hb_str_eq(print(a, r), print(a, read)));
     return syn_check(a, b->g, b->f, r, why);
 }
 

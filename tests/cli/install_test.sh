@@ -49,6 +49,12 @@ cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
 # What hapc profile starts finds its libraries (in a CUDA build NVIDIA's too).
 if ldd "$prefix"/bin/hap-profile-* | grep 'not found'; then exit 1; fi
 
+# hapc check finds its reader.
+[ -x "$prefix/bin/hap-record" ] || {
+    echo "no bin/hap-record"
+    exit 1
+}
+
 # Man page and completion lie where shells look; uninstall takes all of it away.
 for file in man/man1/hapc.1 bash-completion/completions/hapc zsh/site-functions/_hapc fish/vendor_completions.d/hapc.fish; do
     [ -s "$prefix/share/$file" ] || {
