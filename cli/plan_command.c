@@ -1,5 +1,6 @@
 // hapc GRAPH CLUSTER: plan, certify, write, report.
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -451,27 +452,31 @@ static const char *not_with_stages(const request *q)
                                 : NULL;
 }
 
+static cli_staged staged_of(hb_arena *a, const request *q, const cli_inputs *in, int argc,
+                            char **argv)
+{
+    return (cli_staged){.text = q->stages,
+                        .out = q->out,
+                        .quiet = q->quiet,
+                        .json = q->json,
+                        .about = {.command = command_line(a, argc, argv),
+                                  .version = hb_str_c(a, cli_version()),
+                                  .graph_path = hb_str_c(a, q->file[0]),
+                                  .cluster_path = hb_str_c(a, q->file[1]),
+                                  .batch = q->front.batch,
+                                  .strategy = hb_str_c(a, syn_strategy_name(q->syn.strategy)),
+                                  .no_pairs = q->syn.no_pairs,
+                                  .curves_missing = !in->model.curves}};
+}
+
 static int plan_stages(hb_arena *a, const request *q, int argc, char **argv)
 {
-    const char *other = not_with_stages(q);
-    if (other) return cli_error(CLI_USAGE, "not supported: %s of a plan of stages", other);
     request whole = *q;
     ir_options options;
     cli_inputs in = {0};
     if (!load(a, &whole, true, &options, &in)) return CLI_INPUT;
     whole.syn.micro_batches = q->front.micro_batches;
-    cli_staged x = {.text = q->stages,
-                    .out = q->out,
-                    .quiet = q->quiet,
-                    .json = q->json,
-                    .about = {.command = command_line(a, argc, argv),
-                              .version = hb_str_c(a, cli_version()),
-                              .graph_path = hb_str_c(a, q->file[0]),
-                              .cluster_path = hb_str_c(a, q->file[1]),
-                              .batch = q->front.batch,
-                              .strategy = hb_str_c(a, syn_strategy_name(q->syn.strategy)),
-                              .no_pairs = q->syn.no_pairs,
-                              .curves_missing = !in.model.curves}};
+    cli_staged x = staged_of(a, q, &in, argc, argv);
     return cli_plan_stages(a, &in, &whole.syn, &x);
 }
 
@@ -484,8 +489,12 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     if (code != CLI_GO) return code;
     if (!find_files(a, q.file)) return CLI_INPUT;
     if (!understand(&q)) return CLI_USAGE;
-    if (q.stages) return plan_stages(a, &q, argc, argv);
-    bool choose = chooses(&q);
+    if (q.stages && strcmp(q.stages, "off") == 0) q.stages = NULL;
+    const char *other = q.stages ? not_with_stages(&q) : NULL;
+    if (other) return cli_error(CLI_USAGE, "not supported: %s of a plan of stages", other);
+    bool search_stages = q.stages && strcmp(q.stages, "auto") == 0;
+    if (q.stages && !search_stages) return plan_stages(a, &q, argc, argv);
+    bool choose = search_stages || chooses(&q);
     cli_inputs in = {0};
     ir_options whole;
     emit_asked *asked = HB_ARRAY(a, emit_asked, argc + 1);
@@ -493,6 +502,16 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     dump_front(a, q.dumps, q.file[0], &whole, in.g);
     if (q.only_check) return say_inputs(&q, &in);
     syn_result res = plan(a, &q, &in, choose);
+    if (search_stages) {
+        hb_str why;
+        cli_staged x = staged_of(a, &q, &in, argc, argv);
+        code = cli_search_stages(a, &in, &q.syn, &x,
+                                 res.status == SYN_OK ? res.predicted_sec : HUGE_VAL, &why);
+        if (code != CLI_GO) return code;
+        if (!q.quiet)
+            fprintf(stderr, "hapc: note: no stages are faster%s%.*s\n", why.n ? ": " : "",
+                    HB_ARG(why));
+    }
     dump(a, q.dumps, &in, res.program);
     if (res.status != SYN_OK) return no_plan(&res);
     int n_asked = 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir/variant.h"
+#include "synth/search/search_stages.h"
 
 // --stages 0-5@m0,6-11@m1+m2: layers, from 0 on, and the machines that have them.
 typedef struct reader {
@@ -161,6 +162,15 @@ static int say(hb_arena *a, const cli_staged *x, const syn_staged *p)
     return fflush(stdout) == 0 ? CLI_OK : cli_error(CLI_INPUT, "cannot write to stdout");
 }
 
+static int give(hb_arena *a, const cli_inputs *in, const cli_staged *x, const syn_staged_result *r)
+{
+    hb_str why;
+    if (!emit_supported(a, in->g, &why)) return cli_error(CLI_INPUT, "%.*s", HB_ARG(why));
+    if (x->out && !emit_stages_folder(a, r->plan, &x->about, x->out, &why))
+        return cli_error(CLI_INPUT, "%.*s", HB_ARG(why));
+    return say(a, x, r->plan);
+}
+
 int cli_plan_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, const cli_staged *x)
 {
     hb_diag *d = hb_diag_new(a);
@@ -178,9 +188,19 @@ int cli_plan_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, con
     hb_diag_print(d, stderr);
     if (hb_diag_count(d) > 0) return CLI_INPUT;
     if (!res.plan) return no_plan(&res);
-    hb_str why;
-    if (!emit_supported(a, in->g, &why)) return cli_error(CLI_INPUT, "%.*s", HB_ARG(why));
-    if (x->out && !emit_stages_folder(a, res.plan, &x->about, x->out, &why))
-        return cli_error(CLI_INPUT, "%.*s", HB_ARG(why));
-    return say(a, x, res.plan);
+    return give(a, in, x, &res);
+}
+
+int cli_search_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, const cli_staged *x,
+                      double worth, hb_str *why)
+{
+    hb_diag *d = hb_diag_new(a);
+    syn_staged_result res = syn_search_stages(a, in->g, &in->model, o, worth, d);
+    hb_diag_print(d, stderr);
+    if (hb_diag_count(d) > 0) return CLI_INPUT;
+    *why = res.why;
+    if (!res.plan) return res.status == SYN_FAILED_CHECK ? no_plan(&res) : CLI_GO;
+    if (in->cluster->cls[0].kind == CL_GPU)
+        fputs("hapc: note: stages do not run on GPUs yet; --stages off plans what does\n", stderr);
+    return give(a, in, x, &res);
 }

@@ -1,4 +1,4 @@
-// hapc GRAPH CLUSTER --stages: stages as they are asked for.
+// hapc GRAPH CLUSTER --stages: stages as they are asked for, or as the planner finds them.
 
 #ifndef HAP_CLI_STAGES_COMMAND_H
 #define HAP_CLI_STAGES_COMMAND_H
@@ -16,5 +16,8 @@ typedef struct cli_staged {
 
 // Plans, proves, writes and reports stages; in: the step without a variant. Returns the exit code.
 int cli_plan_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, const cli_staged *x);
+// Looks for stages that take less than `worth` seconds. Where there are none, CLI_GO, and why.
+int cli_search_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, const cli_staged *x,
+                      double worth, hb_str *why);
 
 #endif

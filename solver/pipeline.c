@@ -330,6 +330,7 @@ static void put_before(chart *c, int behind, int to, int option, int set)
     for (int from = to - 1; from >= 0; from--) {
         double work = s->work[to] - s->work[from];
         if (!within(work, c->tau)) break;
+        if (to - from == p->n_layers && p->least_stages > 1) break;
         entry n = {.round = e.round + work + 2 * link,
                    .behind = behind,
                    .option = option,

@@ -40,6 +40,7 @@ typedef struct pl_problem {
     const double *border; // by layer: bytes of a micro-batch that come from the one before
     double latency;       // seconds of a message beside its bytes
     int rounds;           // micro-batches
+    int least_stages;     // 1 or 2
     int most_stages;      // at most PL_MAX_STAGES
 } pl_problem;
 

@@ -49,7 +49,11 @@
 #define SYN_PROMISE    1.05  // times what few layers promised: more, and they are searched again [set]
 
 // --- stages (stage_costs.c, search_stages.c) ---
-#define SYN_STAGE_KEEP 2 // layers at each end of a run that a table of costs is made of [set]
+#define SYN_STAGE_KEEP  2    // layers at each end of a run that a table of costs is made of [set]
+#define SYN_STAGE_SETS  64   // multisets of machines: with more, all groups of a table have one size [set]
+#define SYN_STAGE_MIXED 16   // with more, all machines of a group are equal [set]
+#define SYN_STAGE_PLANS 4    // quickest pipelines of tables that are planned in full [set]
+#define SYN_STAGE_NEAR  1.15 // times the best: a pipeline this slow by its table is not [set]
 
 // --- additive searches: how near the optimum (candidates.c, explore.c) ---
 #define SYN_SEARCH_GAP 1e-3 // share: searches on the way; the chosen plan's is closed [tried]

@@ -83,6 +83,7 @@ static void draw(table *t, uint64_t seed)
                         .border = t->border,
                         .latency = 0.3 * real(&r),
                         .rounds = 1 + below(&r, 12),
+                        .least_stages = 1 + below(&r, 2),
                         .most_stages = PL_MAX_STAGES};
     for (int k = 0; k < t->p.n_kinds; k++)
         t->count[k] = 1 + below(&r, 2);
@@ -97,7 +98,7 @@ static void try_all(const pl_problem *p, pl_plan *plan, int *left, pl_plan *best
 {
     int first = plan->n ? plan->stage[plan->n - 1].first + plan->stage[plan->n - 1].n_layers : 0;
     if (first == p->n_layers) {
-        double sec = pl_value(p, plan);
+        double sec = plan->n < p->least_stages ? (double)INFINITY : pl_value(p, plan);
         if (sec >= best->sec) return;
         *best = *plan;
         best->sec = sec;

@@ -1,0 +1,386 @@
+#include "synth/search/search_stages.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "ir/variant.h"
+#include "synth/search/candidates.h"
+#include "synth/search/stage_costs.h"
+
+typedef struct kind { // equal machines
+    int n, *machine;
+} kind;
+
+typedef struct group { // machines of a stage: so many of each kind
+    int *take;
+    int n_machines;
+    cost_model model; // of the first ones
+} group;
+
+typedef struct asked { // costs of a group that are known
+    int group;
+    int64_t micro;
+    bool again, fits;
+    pl_option costs;
+} asked;
+
+typedef struct found { // the quickest pipeline of one table
+    pl_plan plan;
+    int *group; // by its options
+    int64_t micro;
+    bool again;
+} found;
+
+typedef struct searcher {
+    hb_arena *a;
+    ir_graph *step;
+    const cost_model *m;
+    const syn_options *o;
+    hb_diag *d;
+    syn_layers *layers;
+    HB_VEC(kind) kinds;
+    HB_VEC(group) groups;
+    HB_VEC(asked) known;
+    HB_VEC(syn_chunk *) chunks; // by power of two, twice: not again, again; NULL: not yet
+    HB_VEC(found) found;
+    double best; // of all tables
+    hb_str why;
+    double begin;
+} searcher;
+
+// --- groups ---
+
+static bool equal_machines(const cl_cluster *c, int x, int y)
+{
+    const cl_machine *p = &c->machine[x], *q = &c->machine[y];
+    if (p->n_ranks != q->n_ranks || p->link_bandwidth != q->link_bandwidth ||
+        p->link_latency != q->link_latency)
+        return false;
+    for (int r = 0; r < p->n_ranks; r++)
+        if (c->class_of[p->first_rank + r] != c->class_of[q->first_rank + r]) return false;
+    return true;
+}
+
+static void find_kinds(searcher *x)
+{
+    const cl_cluster *c = x->m->cluster;
+    for (int m = 0; m < c->n_machines; m++) {
+        int k = 0;
+        while (k < x->kinds.n && !equal_machines(c, x->kinds.p[k].machine[0], m))
+            k++;
+        if (k == x->kinds.n)
+            HB_PUSH(x->a, &x->kinds, (kind){0, HB_ARRAY(x->a, int, c->n_machines + 1)});
+        x->kinds.p[k].machine[x->kinds.p[k].n++] = m;
+    }
+}
+
+// The number of a group; its cost model is made when it is first named. -1 after an error.
+static int group_of(searcher *x, const int *take)
+{
+    int n = x->kinds.n, g = 0, all = 0;
+    for (; g < x->groups.n; g++) {
+        bool same = true;
+        for (int k = 0; k < n; k++)
+            same = same && x->groups.p[g].take[k] == take[k];
+        if (same) return g;
+    }
+    bool *machine = HB_ARRAY(x->a, bool, x->m->cluster->n_machines + 1);
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < take[k]; i++, all++)
+            machine[x->kinds.p[k].machine[i]] = true;
+    group v = {.take = hb_copy(x->a, take, sizeof *take * (size_t)n), .n_machines = all};
+    int *rank = HB_ARRAY(x->a, int, x->m->cluster->n_ranks + 1);
+    if (!syn_stage_model(x->a, x->m, machine, rank, &v.model, x->d)) return -1;
+    HB_PUSH(x->a, &x->groups, v);
+    return g;
+}
+
+typedef struct grouping { // groups that stages of one plan may have
+    HB_VEC(int) group;
+    int least; // machines of the smallest
+} grouping;
+
+static bool add_group(searcher *x, grouping *to, const int *take)
+{
+    int g = group_of(x, take);
+    if (g < 0) return false;
+    HB_PUSH(x->a, &to->group, g);
+    int n = x->groups.p[g].n_machines;
+    if (to->least == 0 || n < to->least) to->least = n;
+    return true;
+}
+
+// So many machines of one kind.
+static bool equal_groups(searcher *x, int machines, grouping *out)
+{
+    bool ok = true;
+    for (int k = 0; k < x->kinds.n; k++) {
+        int *take = HB_ARRAY(x->a, int, x->kinds.n + 1);
+        take[k] = machines;
+        if (x->kinds.p[k].n >= machines) ok = ok && add_group(x, out, take);
+    }
+    return ok;
+}
+
+// Any number of machines of one kind; with few machines, of several, but not all.
+static bool any_groups(searcher *x, bool mixed, grouping *out)
+{
+    int *take = HB_ARRAY(x->a, int, x->kinds.n + 1);
+    for (;;) {
+        int k = 0, used = 0, all = 0;
+        while (k < x->kinds.n && take[k] == x->kinds.p[k].n)
+            take[k++] = 0;
+        if (k == x->kinds.n) return true;
+        take[k]++;
+        for (k = 0; k < x->kinds.n; k++) {
+            used += take[k] > 0;
+            all += take[k];
+        }
+        if (all == x->m->cluster->n_machines || (used > 1 && !mixed)) continue;
+        if (!add_group(x, out, take)) return false;
+    }
+}
+
+// --- tables ---
+
+static bool over(const searcher *x)
+{
+    const syn_options *o = x->o;
+    return (o->interrupted && *o->interrupted) ||
+           (o->time_limit_sec > 0 && pool_now() - x->begin > o->time_limit_sec);
+}
+
+static syn_chunk *chunk_of(searcher *x, int64_t micro, bool again)
+{
+    int at = again;
+    for (int64_t k = micro; k > 1; k /= 2)
+        at += 2;
+    while (x->chunks.n <= at)
+        HB_PUSH(x->a, &x->chunks, NULL);
+    if (!x->chunks.p[at]) {
+        syn_chunk *c = HB_NEW(x->a, syn_chunk);
+        (void)syn_chunk_open(x->a, x->layers, micro, again, c, &x->why);
+        x->chunks.p[at] = c;
+    }
+    return x->chunks.p[at]->graph ? x->chunks.p[at] : NULL;
+}
+
+static const asked *costs_of(searcher *x, int of, int64_t micro, bool again)
+{
+    for (int i = 0; i < x->known.n; i++)
+        if (x->known.p[i].group == of && x->known.p[i].micro == micro &&
+            x->known.p[i].again == again)
+            return &x->known.p[i];
+    asked v = {.group = of, .micro = micro, .again = again};
+    const syn_chunk *c = chunk_of(x, micro, again);
+    v.fits = c && syn_stage_costs(x->a, c, x->m->cluster, &x->groups.p[of].model, x->o, &v.costs);
+    v.costs.take = x->groups.p[of].take;
+    HB_PUSH(x->a, &x->known, v);
+    return &x->known.p[x->known.n - 1];
+}
+
+// A table: the options of some groups, by their costs.
+static int options_of(searcher *x, const grouping *g, int64_t micro, bool again, pl_option *option,
+                      int *of)
+{
+    int n = 0;
+    for (int i = 0; i < g->group.n && !over(x); i++) {
+        const asked *v = costs_of(x, g->group.p[i], micro, again);
+        if (!v->fits) continue;
+        of[n] = g->group.p[i];
+        option[n++] = v->costs;
+    }
+    return n;
+}
+
+static void say_table(const searcher *x, const pl_problem *p, bool again, const pl_plan *plan)
+{
+    if (!x->o->log) return;
+    fprintf(x->o->log, "stages: %d groups, %d micro-batches%s: ", p->n_options, p->rounds,
+            again ? ", computed again" : "");
+    if (plan->n > 0)
+        fprintf(x->o->log, "%d stages, %.6g ms, %d bottlenecks tried\n", plan->n, plan->sec * 1e3,
+                plan->n_tried);
+    else
+        fprintf(x->o->log, "none below %.6g ms, %d bottlenecks tried\n", plan->sec * 1e3,
+                plan->n_tried);
+}
+
+// Would there be a pipeline if memory had no end?
+static bool memory_binds(const searcher *x, const pl_problem *p, double worth)
+{
+    pl_problem roomy = *p;
+    pl_option *option = hb_copy(x->a, p->option, sizeof *option * (size_t)p->n_options);
+    pl_plan plan;
+    for (int i = 0; i < p->n_options; i++)
+        option[i].room = INFINITY;
+    roomy.option = option;
+    return pl_search(&roomy, worth, &plan) == PL_OK;
+}
+
+// The quickest pipeline with these groups and micro-batches. Its seconds, INFINITY if none is near
+// the best; then whether memory is why.
+static double look_at(searcher *x, const grouping *g, int64_t micro, bool again, double worth,
+                      bool *tight)
+{
+    const syn_chunk *c = chunk_of(x, micro, again);
+    pl_option *option = HB_ARRAY(x->a, pl_option, g->group.n + 1);
+    int *count = HB_ARRAY(x->a, int, x->kinds.n + 1);
+    found f = {.group = HB_ARRAY(x->a, int, g->group.n + 1), .micro = micro, .again = again};
+    int n = c ? options_of(x, g, micro, again, option, f.group) : 0;
+    for (int k = 0; k < x->kinds.n; k++)
+        count[k] = x->kinds.p[k].n;
+    *tight = c && n == 0;
+    if (n == 0) return INFINITY;
+    pl_problem p = {.n_layers = x->layers->n,
+                    .n_kinds = x->kinds.n,
+                    .n_options = n,
+                    .count = count,
+                    .option = option,
+                    .border = c->border,
+                    .latency = x->m->cluster->network_latency,
+                    .rounds = (int)micro,
+                    .least_stages = 2,
+                    .most_stages = IR_MAX_STAGES};
+    worth = fmin(worth, x->best * SYN_STAGE_NEAR);
+    pl_status s = pl_search(&p, worth, &f.plan);
+    say_table(x, &p, again, &f.plan);
+    if (s != PL_OK) {
+        *tight = s == PL_NONE && memory_binds(x, &p, worth);
+        return INFINITY;
+    }
+    HB_PUSH(x->a, &x->found, f);
+    if (f.plan.sec < x->best) x->best = f.plan.sec;
+    return f.plan.sec;
+}
+
+// Fewer and fewer micro-batches, from one row a machine on, until two numbers do no better.
+static double look_at_all(searcher *x, const grouping *g, double worth)
+{
+    double best = INFINITY;
+    int64_t most = 1, wish = x->o->micro_batches;
+    int worse = 0;
+    while (most * 2 * g->least <= x->step->batch && x->step->batch % (most * 2) == 0)
+        most *= 2;
+    for (int64_t k = wish > 0 ? wish : most; k > 0 && worse < 2 && !over(x); k /= 2) {
+        bool tight;
+        double sec = look_at(x, g, k, false, worth, &tight);
+        if (tight) sec = fmin(sec, look_at(x, g, k, true, worth, &tight));
+        worse = sec < best ? 0 : isinf(x->best) ? worse : worse + 1;
+        best = fmin(best, sec);
+        if (wish > 0) break;
+    }
+    return best;
+}
+
+// As many sets of machines as there may be in one table.
+static bool few_sets(const searcher *x, int most)
+{
+    double sets = 1;
+    for (int k = 0; k < x->kinds.n; k++)
+        sets *= x->kinds.p[k].n + 1;
+    return sets <= most;
+}
+
+static void make_tables(searcher *x, double worth)
+{
+    double best = INFINITY;
+    int most = 0, worse = 0;
+    for (int k = 0; k < x->kinds.n; k++)
+        most = x->kinds.p[k].n > most ? x->kinds.p[k].n : most;
+    if (few_sets(x, SYN_STAGE_SETS)) {
+        grouping any = {.least = 0};
+        if (any_groups(x, few_sets(x, SYN_STAGE_MIXED), &any)) (void)look_at_all(x, &any, worth);
+        return;
+    }
+    for (int n = 1; n <= most && worse < 2 && !over(x); n *= 2) {
+        grouping equal = {.least = 0};
+        if (!equal_groups(x, n, &equal)) return;
+        double sec = look_at_all(x, &equal, worth);
+        worse = sec < best ? 0 : isinf(x->best) ? worse : worse + 1;
+        best = fmin(best, sec);
+    }
+}
+
+// --- plans ---
+
+static int by_seconds(const void *x, const void *y)
+{
+    double a = ((const found *)x)->plan.sec, b = ((const found *)y)->plan.sec;
+    return a < b ? -1 : a > b;
+}
+
+// Which machines a pipeline's stages have: of each kind the first that are left.
+static bool take_machines(searcher *x, const found *f, syn_stage_wish *wish, cost_model *model,
+                          int **rank)
+{
+    const cl_cluster *c = x->m->cluster;
+    int *used = HB_ARRAY(x->a, int, x->kinds.n + 1);
+    for (int s = 0; s < f->plan.n; s++) {
+        const pl_stage *v = &f->plan.stage[s];
+        const group *g = &x->groups.p[f->group[v->option]];
+        bool *machine = HB_ARRAY(x->a, bool, c->n_machines + 1);
+        for (int k = 0; k < x->kinds.n; k++)
+            for (int i = 0; i < g->take[k]; i++)
+                machine[x->kinds.p[k].machine[used[k]++]] = true;
+        wish[s] = (syn_stage_wish){v->first, machine, v->under_way};
+        rank[s] = HB_ARRAY(x->a, int, c->n_ranks + 1);
+        if (!syn_stage_model(x->a, x->m, machine, rank[s], &model[s], x->d)) return false;
+    }
+    return true;
+}
+
+static syn_staged_result plan_found(searcher *x, const found *f)
+{
+    syn_staged_result r = {.status = SYN_INFEASIBLE};
+    syn_stage_wish wish[IR_MAX_STAGES];
+    cost_model model[IR_MAX_STAGES];
+    int *rank[IR_MAX_STAGES];
+    bool *all = HB_ARRAY(x->a, bool, x->step->n_blocks + 1);
+    for (int b = 0; b < x->step->n_blocks; b++)
+        all[b] = true;
+    ir_graph *v = ir_variant(x->a, x->step, f->micro, f->again ? all : NULL, x->d);
+    if (!v || !take_machines(x, f, wish, model, rank)) return r;
+    return syn_try_stages(x->a, v, x->m->cluster, f->plan.n, wish, model, rank, x->o, x->d);
+}
+
+// The best of the quickest pipelines, planned in full.
+static syn_staged_result plan_best(searcher *x, double worth)
+{
+    syn_staged_result best = {.status = SYN_INFEASIBLE, .why = isinf(worth) ? x->why : (hb_str){0}};
+    double sec = worth;
+    qsort(x->found.p, (size_t)x->found.n, sizeof *x->found.p, by_seconds);
+    for (int i = 0; i < x->found.n && i < SYN_STAGE_PLANS && !(best.plan && over(x)); i++) {
+        const found *f = &x->found.p[i];
+        if (f->plan.sec > sec * SYN_STAGE_NEAR) continue;
+        syn_staged_result r = plan_found(x, f);
+        if (x->o->log && r.plan)
+            fprintf(x->o->log, "stages: %d planned: %.6g ms\n", f->plan.n,
+                    r.plan->predicted_sec * 1e3);
+        if (hb_diag_count(x->d) > 0) return r;
+        if (!r.plan && !best.plan) best.why = r.why;
+        if (!r.plan || r.plan->predicted_sec >= sec) continue;
+        best = r;
+        sec = r.plan->predicted_sec;
+    }
+    return best;
+}
+
+syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_model *m,
+                                    const syn_options *o, double worth, hb_diag *d)
+{
+    searcher x = {
+        .a = a, .step = step, .m = m, .o = o, .d = d, .best = INFINITY, .begin = pool_now()};
+    syn_staged_result r = {.status = SYN_INFEASIBLE};
+    x.layers = syn_layers_new(a, step);
+    r.why = m->cluster->n_machines < 2 ? HB_STR("stages want two machines or more")
+                                       : HB_STR("stages want two layers or more");
+    if (!x.layers || m->cluster->n_machines < 2) return r;
+    x.why = HB_STR("no stages fit in memory");
+    find_kinds(&x);
+    make_tables(&x, worth);
+    r = plan_best(&x, worth);
+    if (r.plan) r.plan->plan_sec = pool_now() - x.begin;
+    syn_finish_stages(a, &r);
+    return r;
+}

@@ -1,0 +1,19 @@
+// The search for stages: which layers on which machines, in how many micro-batches.
+//
+// For every way to form groups of machines and every number of micro-batches a table of costs is
+// made (stage_costs.h) and its quickest pipeline found, exactly (solver/pipeline.h). The quickest
+// of these are planned and simulated in full; the simulator decides.
+
+#ifndef HAP_SYNTH_SEARCH_STAGES_H
+#define HAP_SYNTH_SEARCH_STAGES_H
+
+#include "synth/search/plan_stages.h"
+
+// The best plan of two stages or more that takes less than `worth` seconds (INFINITY: any), proved;
+// INFEASIBLE, with a reason, if there is none. step, m: of the whole cluster, as syn_plan takes
+// them. Micro-batches and blocks that are computed again as the options say, or its choice. Errors
+// of the request are added to d.
+syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_model *m,
+                                    const syn_options *o, double worth, hb_diag *d);
+
+#endif
