@@ -218,6 +218,20 @@ static bool memory_binds(const searcher *x, const pl_problem *p, double worth)
     return pl_search(&roomy, worth, &plan) == PL_OK;
 }
 
+// Where as many micro-batches fit as stages follow, how many are under way is left to the orders.
+static void leave_room(const pl_problem *p, pl_plan *plan)
+{
+    for (int s = 0; s < plan->n; s++) {
+        pl_stage *v = &plan->stage[s];
+        const pl_option *o = &p->option[v->option];
+        int under_way = plan->n - s < p->rounds ? plan->n - s : p->rounds;
+        double takes = 0;
+        for (int l = v->first; l < v->first + v->n_layers; l++)
+            takes += o->held[l] + under_way * o->place[l];
+        if (takes <= o->room) v->under_way = 0;
+    }
+}
+
 // The quickest pipeline with these groups and micro-batches. Its seconds, INFINITY if none is near
 // the best; then whether memory is why.
 static double look_at(searcher *x, const grouping *g, int64_t micro, bool again, double worth,
@@ -249,6 +263,7 @@ static double look_at(searcher *x, const grouping *g, int64_t micro, bool again,
         *tight = s == PL_NONE && memory_binds(x, &p, worth);
         return INFINITY;
     }
+    leave_room(&p, &f.plan);
     HB_PUSH(x->a, &x->found, f);
     if (f.plan.sec < x->best) x->best = f.plan.sec;
     return f.plan.sec;
@@ -349,7 +364,7 @@ static syn_staged_result plan_best(searcher *x, double worth)
 {
     syn_staged_result best = {.status = SYN_INFEASIBLE, .why = isinf(worth) ? x->why : (hb_str){0}};
     double sec = worth;
-    qsort(x->found.p, (size_t)x->found.n, sizeof *x->found.p, by_seconds);
+    if (x->found.n > 0) qsort(x->found.p, (size_t)x->found.n, sizeof *x->found.p, by_seconds);
     for (int i = 0; i < x->found.n && i < SYN_STAGE_PLANS && !(best.plan && over(x)); i++) {
         const found *f = &x->found.p[i];
         if (f->plan.sec > sec * SYN_STAGE_NEAR) continue;

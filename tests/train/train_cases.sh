@@ -219,7 +219,7 @@ staged_resume()
 
 stages()
 {
-    local three=$work/three.yaml graph=tests/graphs/gpt2-dropout.json
+    local three=$work/three.yaml two=$work/two.yaml graph=tests/graphs/gpt2-dropout.json
     cat >"$three" <<'EOF'
 name: three
 machines:
@@ -241,6 +241,20 @@ machines:
 network: {bandwidth: 1 GB/s, latency: 20 us}
 source: datasheet
 EOF
+    cat >"$two" <<'EOF'
+name: two
+machines:
+  - name: m
+    count: 2
+    devices:
+      - {name: cpu2, kind: cpu, f32: 40 GFLOP/s, memory: 8 GiB, memory_bandwidth: 8 GB/s}
+      - {name: cpu1, kind: cpu, f32: 20 GFLOP/s, memory: 4 GiB, memory_bandwidth: 4 GB/s}
+    link: {bandwidth: 4 GB/s, latency: 5 us}
+network: {bandwidth: 100 MB/s, latency: 20 us}
+source: datasheet
+EOF
+    staged bert-tiny "$two" auto
+    "$hapc" report "$work/staged" | grep -q '2 stages on ' || fail "no stages were found"
     staged mlp clusters/laptop2x2.yaml 0@left,1@right --strategy dp-prop
     staged mlp clusters/laptop2x2.yaml 0@right,1@left --strategy tp --micro-batches 4
     staged bert-tiny clusters/laptop2x2.yaml 0@left,1-2@right --strategy dp-prop --micro-batches 2
