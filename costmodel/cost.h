@@ -189,6 +189,7 @@ typedef struct cost_timeline {
         hidden; // communication seconds; of these hidden behind compute (mean over classes)
     double *begin, *end; // by event; COMPUTE: [event * n_classes + class]; others at class 0
     double round;        // seconds from one round to the next, of events gone through several times
+    double last;         // when the last round begins
 } cost_timeline;
 // How many times slower each becomes beside the other, at least 1.
 typedef struct cost_contention {

@@ -355,6 +355,7 @@ void cost_simulate(hb_arena *a, int n_classes, const cost_contentions *beside, c
                 t->round = last_clock(&s) - s.from;
                 go_on(&s, t, again->times - 3);
             }
+            t->last = last_clock(&s);
         }
         bool last = again && i >= again->first && i < again->end;
         if (i < n && !(last && e[i].round == COST_FIRST_ROUND)) event(&s, t, e, i);

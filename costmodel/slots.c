@@ -1,70 +1,247 @@
 #include "costmodel/slots.h"
 
-typedef struct port {
-    HB_VEC(double) arrives; // by message
-    double free;            // when the last one before has left
-} port;
+#include <math.h>
+
+// Events in time. What goes on, work of a stage or the message of a port, has an end, which moves
+// when something else begins or ends on the same network card; a heap has the next one.
+
+enum { IDLE = -1 };
+
+typedef struct going { // stages first, then ports
+    double end, rate;  // seconds of work a second; as of the last change
+    int at;            // in the heap, IDLE
+} going;
+
+typedef struct line {
+    int sent, arrives; // messages so far
+    int waits;         // stage that waits for the next one, -1
+} line;
+
+typedef struct actor { // a stage
+    int at;            // its next item
+    bool begun;        // has done the work of it
+    double since;      // when it began to work or to wait
+    int out, in;       // messages on its card
+    double net, shown; // of the item it works at
+    HB_VEC(int) ports;
+} actor;
 
 typedef struct play {
     hb_arena *a;
+    int n, n_ports;
     cost_stage *stage;
-    port *port;
-    const double *port_sec;
-    int *at;     // by stage: its next item
-    double *now; // by stage
-    bool *begun; // by stage: the next item has done its work and waits
+    const cost_port *port;
+    line *line;
+    actor *actor;
+    double now;
+    going *of; // n stages, n_ports ports
+    int *heap, in_heap;
 } play;
 
-// Does a stage's items until it waits. True if it did any.
-static bool go_on(play *p, int s)
+// --- the heap ---
+
+static bool before(const play *p, int x, int y)
 {
-    cost_stage *x = &p->stage[s];
-    bool any = false;
-    for (; p->at[s] < x->n; p->at[s]++, any = true) {
-        const cost_item *i = &x->item[p->at[s]];
-        if (!p->begun[s]) {
-            p->now[s] += i->sec;
-            x->busy += i->sec;
-        }
-        port *q = i->port >= 0 ? &p->port[i->port] : NULL;
-        p->begun[s] = q && !i->send && i->message >= q->arrives.n;
-        if (p->begun[s]) return any;
-        if (q && i->send) {
-            double leaves = p->now[s] > q->free ? p->now[s] : q->free;
-            q->free = leaves + p->port_sec[i->port];
-            HB_PUSH(p->a, &q->arrives, q->free);
-        } else if (q && q->arrives.p[i->message] > p->now[s]) {
-            x->waits += q->arrives.p[i->message] - p->now[s];
-            p->now[s] = q->arrives.p[i->message];
-        }
-        if (x->end) x->end[p->at[s]] = p->now[s];
+    return p->of[x].end < p->of[y].end || (p->of[x].end == p->of[y].end && x < y);
+}
+
+static void set(play *p, int at, int what)
+{
+    p->heap[at] = what;
+    p->of[what].at = at;
+}
+
+static void settle(play *p, int at)
+{
+    int what = p->heap[at];
+    for (; at > 0 && before(p, what, p->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        set(p, at, p->heap[(at - 1) / 2]);
+    for (int child; (child = 2 * at + 1) < p->in_heap; at = child) {
+        if (child + 1 < p->in_heap && before(p, p->heap[child + 1], p->heap[child])) child++;
+        if (!before(p, p->heap[child], what)) break;
+        set(p, at, p->heap[child]);
     }
-    return any;
+    set(p, at, what);
+}
+
+static void leave(play *p, int what)
+{
+    int at = p->of[what].at, last = p->heap[--p->in_heap];
+    p->of[what].at = IDLE;
+    if (last == what) return;
+    set(p, at, last);
+    settle(p, at);
+}
+
+// --- network cards ---
+
+static double rate_of(const play *p, int what)
+{
+    if (what < p->n) {
+        const actor *x = &p->actor[what];
+        return 1 / (1 + x->shown * fmax(x->out, x->in));
+    }
+    const cost_port *q = &p->port[what - p->n];
+    double flows = 1;
+    if (q->from >= 0) flows = fmax(flows, p->actor[q->from].out + p->actor[q->from].net);
+    if (q->to >= 0) flows = fmax(flows, p->actor[q->to].in + p->actor[q->to].net);
+    return 1 / flows;
+}
+
+static void change(play *p, int what)
+{
+    going *x = &p->of[what];
+    if (x->at == IDLE) return;
+    double rate = rate_of(p, what);
+    if (rate == x->rate) return;
+    x->end = p->now + (x->end - p->now) * x->rate / rate;
+    x->rate = rate;
+    settle(p, x->at);
+}
+
+// Something began or ended on a stage's card.
+static void changed(play *p, int stage)
+{
+    if (stage < 0) return;
+    change(p, stage);
+    for (int k = 0; k < p->actor[stage].ports.n; k++)
+        change(p, p->n + p->actor[stage].ports.p[k]);
+}
+
+static void begin(play *p, int what, double sec)
+{
+    going *x = &p->of[what];
+    x->rate = rate_of(p, what);
+    x->end = p->now + (x->rate == 1 ? sec : sec / x->rate);
+    x->at = p->in_heap++;
+    p->heap[x->at] = what;
+    settle(p, x->at);
+}
+
+static void count(play *p, int port, int by)
+{
+    const cost_port *q = &p->port[port];
+    if (q->from >= 0) p->actor[q->from].out += by;
+    if (q->to >= 0) p->actor[q->to].in += by;
+}
+
+static void message_begins(play *p, int port)
+{
+    count(p, port, 1);
+    begin(p, p->n + port, p->port[port].sec);
+    changed(p, p->port[port].from);
+    changed(p, p->port[port].to);
+}
+
+// --- stages ---
+
+static void transfers(play *p, int s, double net, double shown)
+{
+    actor *x = &p->actor[s];
+    if (x->net == net && x->shown == shown) return;
+    x->net = net;
+    x->shown = shown;
+    changed(p, s);
+}
+
+// What stands behind the work of an item. False: it waits.
+static bool port_of(play *p, int s, const cost_item *i)
+{
+    line *q = &p->line[i->port];
+    if (!i->send) {
+        if (i->message < q->arrives) return true;
+        q->waits = s;
+        p->actor[s].since = p->now;
+        return false;
+    }
+    q->sent++;
+    if (p->of[p->n + i->port].at == IDLE) message_begins(p, i->port);
+    return true;
+}
+
+// Does a stage's items until it works or waits.
+static void go_on(play *p, int s)
+{
+    actor *x = &p->actor[s];
+    for (; x->at < p->stage[s].n; x->at++, x->begun = false) {
+        const cost_item *i = &p->stage[s].item[x->at];
+        if (!x->begun && i->sec > 0) {
+            x->begun = true;
+            x->since = p->now;
+            transfers(p, s, (double)i->net, (double)i->shown);
+            begin(p, s, i->sec);
+            return;
+        }
+        x->begun = true;
+        transfers(p, s, 0, 0);
+        if (i->port >= 0 && !port_of(p, s, i)) return;
+        if (p->stage[s].end) p->stage[s].end[x->at] = p->now;
+    }
+    p->stage[s].ends = p->now;
+}
+
+static void message_ends(play *p, int port)
+{
+    line *q = &p->line[port];
+    int s = q->waits;
+    count(p, port, -1);
+    q->arrives++;
+    if (q->arrives < q->sent) {
+        message_begins(p, port);
+    } else {
+        changed(p, p->port[port].from);
+        changed(p, p->port[port].to);
+    }
+    if (s < 0) return;
+    q->waits = -1;
+    p->stage[s].waits += p->now - p->actor[s].since;
+    go_on(p, s);
+}
+
+static void set_up(play *p)
+{
+    p->line = HB_ARRAY(p->a, line, p->n_ports + 1);
+    p->actor = hb_alloc(p->a, sizeof *p->actor * (size_t)(p->n + 1));
+    p->of = HB_ARRAY(p->a, going, p->n + p->n_ports + 1);
+    p->heap = HB_ARRAY(p->a, int, p->n + p->n_ports + 1);
+    for (int i = 0; i < p->n + p->n_ports; i++)
+        p->of[i].at = IDLE;
+    for (int i = 0; i < p->n_ports; i++) {
+        const cost_port *q = &p->port[i];
+        p->line[i].waits = -1;
+        if (q->from >= 0) HB_PUSH(p->a, &p->actor[q->from].ports, i);
+        if (q->to >= 0) HB_PUSH(p->a, &p->actor[q->to].ports, i);
+    }
+    for (int s = 0; s < p->n; s++)
+        p->stage[s].busy = p->stage[s].waits = p->stage[s].ends = 0;
 }
 
 bool cost_play_stages(hb_arena *a, int n_stages, cost_stage *stage, int n_ports,
-                      const double *port_sec, double *total, int *at_stage, int *at_item)
+                      const cost_port *port, double *total, int *at_stage, int *at_item)
 {
-    play p = {.a = a, .stage = stage, .port_sec = port_sec};
-    p.port = hb_alloc(a, sizeof *p.port * (size_t)(n_ports + 1));
-    p.at = HB_ARRAY(a, int, n_stages);
-    p.now = HB_ARRAY(a, double, n_stages);
-    p.begun = HB_ARRAY(a, bool, n_stages);
+    play p = {.a = a, .n = n_stages, .n_ports = n_ports, .stage = stage, .port = port};
+    set_up(&p);
     for (int s = 0; s < n_stages; s++)
-        stage[s].busy = stage[s].waits = 0;
-    for (bool any = true; any;) {
-        any = false;
-        for (int s = 0; s < n_stages; s++)
-            any = go_on(&p, s) || any;
+        go_on(&p, s);
+    while (p.in_heap > 0) {
+        int what = p.heap[0];
+        p.now = p.of[what].end;
+        leave(&p, what);
+        if (what < n_stages) {
+            stage[what].busy += p.now - p.actor[what].since;
+            go_on(&p, what);
+        } else {
+            message_ends(&p, what - n_stages);
+        }
     }
     *total = 0;
     for (int s = 0; s < n_stages; s++) {
-        stage[s].ends = p.now[s];
-        if (p.now[s] > *total) *total = p.now[s];
-        if (p.at[s] == stage[s].n) continue;
-        *at_stage = s;
-        *at_item = p.at[s];
-        return false;
+        if (p.actor[s].at < stage[s].n) {
+            *at_stage = s;
+            *at_item = p.actor[s].at;
+            return false;
+        }
+        *total = fmax(*total, stage[s].ends);
     }
     return true;
 }

@@ -1,10 +1,15 @@
 // Stages of a pipeline as sequences of work and messages, played in time.
 //
 // Each stage does its items in order. An item takes its seconds; then, if it has a port, it sends
-// or waits for a message. A send costs the stage nothing more; the message leaves when the port has
-// done with those before it, and takes the port's seconds. Ports do not slow each other down.
+// or waits for a message. A send costs the stage nothing more; a port carries one message after the
+// other, each for its seconds.
 //
-// Linear in the items. False, if stages wait for each other in a circle: then *stage is one of them
+// Messages that leave a stage at the same time share its network card, and so do those that come to
+// it: each goes on at the rate that its busier end leaves it, 1 / (how many there are). What a
+// stage transfers inside itself meanwhile counts as far as it fills the time, and goes on as much
+// slower.
+//
+// O(items log stages). False, if stages wait for each other in a circle: then *stage is one of them
 // and *item what it waits at.
 
 #ifndef HAP_COSTMODEL_SLOTS_H
@@ -19,6 +24,8 @@ typedef struct cost_item {
     int port; // -1: none
     bool send;
     int message; // its number, from 0 on, ascending on each port
+    float net; // share of its seconds that the stage's network card is busy with its own transfers
+    float shown; // share of them in which the stage does nothing else
 } cost_item;
 
 typedef struct cost_stage {
@@ -28,7 +35,12 @@ typedef struct cost_stage {
     double busy, waits, ends; // filled: seconds of work, of waiting for messages; when all is done
 } cost_stage;
 
+typedef struct cost_port {
+    double sec;   // of a message that shares no card
+    int from, to; // stages whose cards it goes over, -1: one that nothing else goes over
+} cost_port;
+
 bool cost_play_stages(hb_arena *a, int n_stages, cost_stage *stage, int n_ports,
-                      const double *port_sec, double *total, int *at_stage, int *at_item);
+                      const cost_port *port, double *total, int *at_stage, int *at_item);
 
 #endif

@@ -516,10 +516,11 @@ static bool is_once(const pt *t, int index)
     return syn_once(t->p, &t->slot, index);
 }
 
-// What is done in one micro-batch alone stands in a block. turn: of the next statement.
-static void enter(place *s, ir_turn turn)
+// What is done in one micro-batch alone stands in a block. turn: of the next statement. True: a
+// block begins.
+static bool enter(place *s, ir_turn turn)
 {
-    if (turn == s->turn) return;
+    if (turn == s->turn) return false;
     if (s->turn != IR_SLOT) {
         s->indent -= 4;
         lines_text(&s->t->l, s->indent, "}");
@@ -529,6 +530,7 @@ static void enter(place *s, ir_turn turn)
         lines_text(&s->t->l, s->indent, "if (m == %d) { // the last", s->t->slot.times - 1);
     if (turn != IR_SLOT) s->indent += 4;
     s->turn = turn;
+    return turn != IR_SLOT;
 }
 
 // The statements of one function. A module of one statement has no heading of its own.
@@ -550,10 +552,10 @@ static void print_body(place *s, int first, int len)
         if (t->p->instr.p[i].kind != SYN_START) s->sec += emit_slowest(t->p, &t->p->instr.p[i]);
     for (s->j = 0; s->j < len; s->j++) {
         int index = first + s->j;
-        enter(s, is_once(t, index) ? t->p->instr.p[index].turn : IR_SLOT);
+        bool begins = enter(s, is_once(t, index) ? t->p->instr.p[index].turn : IR_SLOT);
         hb_str h = heading(s, index);
         if (states(s, index) && !hb_str_eq(h, last) && statements(s, index) > 1) {
-            if (s->j > 0) lines_blank(&t->l);
+            if (s->j > 0 && !begins) lines_blank(&t->l);
             if (h.n > 0) lines_comment(&t->l, s->indent, 0, h);
             last = h;
         }

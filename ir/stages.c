@@ -13,6 +13,7 @@ typedef struct cutter {
     const int *first;
     int *layer; // by node
     int *stage; // by node: a stage, EVERY or OPEN
+    bool *sent; // by node: made of parameters at their home, for a later stage
     int *home;  // by tensor that no node makes: a stage, EVERY
     ir_names *names;
     ir_stages *out;
@@ -132,6 +133,27 @@ static void set_homes(cutter *x)
     }
 }
 
+static int64_t bytes_of(const ir_tensor *t)
+{
+    return ir_elements(t) * ir_dtype_bytes(t->dtype);
+}
+
+// What makes less of a parameter that is read later (a cast) stands at its home: less is sent.
+static void send_the_less(cutter *x)
+{
+    const ir_graph *g = x->g;
+    for (int k = 0; k < g->nodes.n; k++) {
+        const ir_node *n = &g->nodes.p[k];
+        if (n->phase != IR_FORWARD || x->layer[k] >= 0 || x->stage[k] < 0 || n->n_in != 1) continue;
+        int from = stage_of_tensor(x, n->in[0]);
+        if (from < 0 || from >= x->stage[k] ||
+            bytes_of(&g->tensors.p[n->out[0]]) >= bytes_of(&g->tensors.p[n->in[0]]))
+            continue;
+        x->stage[k] = from;
+        x->sent[k] = true;
+    }
+}
+
 static bool adds_gradients(const cutter *x, int node, int *param)
 {
     const ir_node *n = &x->g->nodes.p[node];
@@ -156,7 +178,8 @@ static void set_backward(cutter *x, int k)
         int s = stage_of_tensor(x, n->in[i]);
         if (s > most) most = s;
     }
-    x->stage[k] = n->n_in == 0 || x->stage[n->forward] < 0 ? most : x->stage[n->forward];
+    bool own = n->n_in == 0 || x->stage[n->forward] < 0 || x->sent[n->forward];
+    x->stage[k] = own ? most : x->stage[n->forward];
 }
 
 static void set_update(cutter *x, int k)
@@ -181,6 +204,7 @@ static void set_stages(cutter *x)
     for (int t = 0; t < g->tensors.n; t++)
         x->home[t] = EVERY;
     set_homes(x);
+    send_the_less(x);
     for (int k = 0; k < g->nodes.n; k++) {
         ir_phase phase = g->nodes.p[k].phase;
         if (phase == IR_FORWARD && x->stage[k] == OPEN) x->stage[k] = 0; // nobody reads it
@@ -477,6 +501,7 @@ ir_stages *ir_stages_cut(hb_arena *a, const ir_graph *g, int n, const int *first
     x.out->graph = HB_ARRAY(a, ir_graph *, n);
     x.layer = HB_ARRAY(a, int, n_n + 1);
     x.stage = HB_ARRAY(a, int, n_n + 1);
+    x.sent = HB_ARRAY(a, bool, n_n + 1);
     x.home = HB_ARRAY(a, int, n_t + 1);
     x.have = table(a, n, n_t, -1);
     x.made = table(a, n, n_n, -1);

@@ -2,7 +2,8 @@
 //
 // Every node belongs to one stage:
 //     forward    that of its layer; what stands between layers, that of the layer before. What is
-//                made of inputs and constants alone is made in every stage that reads it
+//                made of inputs and constants alone is made in every stage that reads it; what is
+//                made of a parameter alone and is less (a cast), at the parameter's home
 //     backward   that of the node it differentiates
 //     update     that of its parameter, whose home is the first stage that reads it
 // A value that is made in one stage and read in another goes through a *port*: a `send` behind what

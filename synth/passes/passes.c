@@ -6,6 +6,7 @@
 #include "synth/passes/bucket.h"
 #include "synth/passes/fuse.h"
 #include "synth/passes/overlap_pairs.h"
+#include "synth/passes/port_order.h"
 #include "synth/passes/roll.h"
 #include "synth/passes/schedule.h"
 #include "synth/passes/share_moves.h"
@@ -31,6 +32,8 @@ static syn_program *lower(syn_making *x)
 
 static syn_program *place_waits(syn_making *x)
 {
+    syn_receive_late(x->program);
+    if (x->space->opt->gradients_first) syn_gradients_first(x->program);
     syn_sink_waits(x->program);
     return x->program;
 }
@@ -51,6 +54,7 @@ static syn_program *spare_scratch(syn_making *x)
 static syn_program *raise_starts(syn_making *x)
 {
     syn_raise_starts(x->program);
+    syn_send_first(x->program);
     x->share = syn_live_share(x->program, false);
     if (x->share > SYN_ROOMY && x->program->g->micro_batches > 1) {
         syn_behind_slot(x->program);

@@ -77,6 +77,20 @@ static int rise(scheduler *s, int at)
     return 0;
 }
 
+void syn_permute(syn_program *p, const int *to)
+{
+    hb_arena *a = hb_arena_new();
+    int n = p->instr.n;
+    for (int i = 0; i < n; i++)
+        if (p->instr.p[i].kind == SYN_WAIT) p->instr.p[i].start = to[p->instr.p[i].start];
+    const syn_instr *old = memcpy(hb_room(a, sizeof *old, n), p->instr.p, sizeof *old * (size_t)n);
+    for (int i = 0; i < n; i++)
+        p->instr.p[to[i]] = old[i];
+    for (int k = 0; k < p->pairs.n; k++)
+        p->pairs.p[k].first = to[p->pairs.p[k].first];
+    hb_arena_free(a);
+}
+
 // Instruction i goes before the instruction that was at before[i]; WAITs stand in front of STARTs
 // there.
 void syn_reorder(syn_program *p, const int *before)
@@ -98,13 +112,7 @@ void syn_reorder(syn_program *p, const int *before)
         if (i < n && before[i] < 0) to[i] = at++;
     }
     hb_assert(at == n);
-    for (int i = 0; i < n; i++)
-        if (p->instr.p[i].kind == SYN_WAIT) p->instr.p[i].start = to[p->instr.p[i].start];
-    const syn_instr *old = memcpy(hb_room(a, sizeof *old, n), p->instr.p, sizeof *old * (size_t)n);
-    for (int i = 0; i < n; i++)
-        p->instr.p[to[i]] = old[i];
-    for (int k = 0; k < p->pairs.n; k++)
-        p->pairs.p[k].first = to[p->pairs.p[k].first];
+    syn_permute(p, to);
     hb_arena_free(a);
 }
 
@@ -165,6 +173,36 @@ void syn_sink_waits(syn_program *p)
     reorder(&s, before);
 }
 
+// Of what stands before instruction `end` of the slot, what belongs behind the micro-batches goes
+// there, and what is made of it.
+static void behind(syn_program *p, int end)
+{
+    hb_arena *a = hb_arena_new();
+    const syn_slot slot = syn_slot_of(p);
+    int at = slot.first, *to = HB_ARRAY(a, int, p->instr.n + 1);
+    bool *late = HB_ARRAY(a, bool, p->instr.n + 1), *made = HB_ARRAY(a, bool, p->tensors.n + 1);
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        to[i] = i;
+        late[i] = i < end || (in->kind == SYN_WAIT && late[in->start]);
+        for (int k = 0; k < in->n_in; k++)
+            late[i] = late[i] || (in->in[k] >= 0 && made[in->in[k]]);
+        late[i] = late[i] && in->turn == IR_AFTER && i >= slot.first;
+        for (int k = 0; k < in->n_out && late[i]; k++)
+            made[in->out[k]] = true;
+    }
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = slot.first; i < slot.end; i++)
+            if (late[i] == (turn == 1)) to[i] = at++;
+    syn_permute(p, to);
+    hb_arena_free(a);
+}
+
+void syn_behind_slot(syn_program *p)
+{
+    behind(p, syn_slot_of(p).end);
+}
+
 void syn_raise_starts(syn_program *p)
 {
     int *before = NULL;
@@ -175,25 +213,7 @@ void syn_raise_starts(syn_program *p)
             before[i] = to < i ? to : -1;
         }
     reorder(&s, before);
-    if (p->g->depth > 0) syn_behind_slot(p);
-}
-
-void syn_behind_slot(syn_program *p)
-{
-    hb_arena *a = hb_arena_new();
-    const syn_slot slot = syn_slot_of(p);
-    int n = slot.end - slot.first, at = slot.first, *to = HB_ARRAY(a, int, p->instr.n + 1);
-    const syn_instr *old = hb_copy(a, p->instr.p + slot.first, sizeof *old * (size_t)n);
-    for (int i = 0; i < p->instr.n; i++)
-        to[i] = i;
-    for (int behind = 0; behind < 2; behind++)
-        for (int i = 0; i < n; i++)
-            if ((old[i].turn == IR_AFTER) == (behind == 1)) to[slot.first + i] = at++;
-    for (int i = 0; i < n; i++)
-        p->instr.p[to[slot.first + i]] = old[i];
-    for (int i = 0; i < p->instr.n; i++)
-        if (p->instr.p[i].kind == SYN_WAIT) p->instr.p[i].start = to[p->instr.p[i].start];
-    hb_arena_free(a);
+    if (p->g->depth > 0) behind(p, syn_slot_of(p).back); // halves do not stand one behind the other
 }
 
 // Largest share of a class's capacity that the sources and results of a collective take.

@@ -15,5 +15,6 @@ void syn_limit_flight(syn_program *p);
 // Instruction i goes before the instruction that was at before[i] (-1: stays); WAITs stand in front
 // of STARTs there. Pairs move whole.
 void syn_reorder(syn_program *p, const int *before);
+void syn_permute(syn_program *p, const int *to); // instruction i goes to place to[i]
 
 #endif

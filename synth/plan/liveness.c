@@ -5,7 +5,8 @@
 //     VALUE         from its first write to its last use; START holds source, destination, scratch
 //                   to WAIT; what a fusion reads from memory is used to its end; what a pair
 //                   touches is alive from its begin to its end
-//     in the slot   what is made before the micro-batches and used in them: to the end of the last
+//     in the slot   what is made before the micro-batches, or in the first alone, and used in them:
+//                   to the end of the last
 //     loss, kept    to the end of the step and until the next inputs come (hap_next_step reports
 //     gradients     the loss before it loads them)
 
@@ -80,6 +81,12 @@ int arena_last(const arena_live *l, const arena_cell *c)
     return c->through && c->last < l->slot.end ? l->slot.end - 1 : c->last;
 }
 
+// Done in the slot, of the first micro-batch alone? Then it is as if it stood before the slot.
+static bool at_first(const arena_live *l, int i)
+{
+    return l->p->instr.p[i].turn == IR_BEFORE && syn_once(l->p, &l->slot, i);
+}
+
 static void instructions(arena_live *l)
 {
     const syn_program *p = l->p;
@@ -100,14 +107,15 @@ static void instructions(arena_live *l)
         int until = paired && end[i] < x->first + x->len - 1 ? x->first + x->len - 1 : end[i];
         // An all-reduce may write over its source, which the product of its pair has made before.
         bool sums = in->kind == SYN_START && in->coll == COST_ALL_REDUCE;
-        int from = paired && !sums ? x->first : i;
+        int from = at_first(l, i) ? slot.first - 1 : paired && !sums ? x->first : i;
         while (g < past && i >= g->first + g->len)
             g++;
         bool fused = g < past && i >= g->first;
         for (int k = 0; k < in->n_in; k++) {
             if (in->in[k] < 0) continue;
             arena_cell *c = &l->cell[in->in[k]];
-            c->through = c->through || (i >= slot.first && i < slot.end && c->def < slot.first);
+            c->through = c->through || (i >= slot.first && i < slot.end && !at_first(l, i) &&
+                                        c->def < slot.first);
             bool twice = in->kind == SYN_START && c->last_by == i; // a source of two pairs
             bool from_memory = fused && c->def < g->first;
             use(c, twice ? INT_MAX : i, from_memory ? g->first + g->len - 1 : until);
@@ -118,7 +126,7 @@ static void instructions(arena_live *l)
         for (int k = 0; k < in->n_out; k++)
             define(&l->cell[in->out[k]], from, until);
         if (in->kind == SYN_START && in->scratch >= 0)
-            define(&l->cell[in->scratch], paired ? x->first : i, until);
+            define(&l->cell[in->scratch], paired ? x->first : from, until);
     }
     to_the_end(l, p->loss);
     for (int t = 0; p->keep_grads && t < p->g->tensors.n; t++)
@@ -165,7 +173,8 @@ static void touch(int t, int i, int *birth, int *death)
 
 void syn_lifetimes(const syn_program *p, int *birth, int *death)
 {
-    int n = p->instr.n;
+    const syn_slot slot = syn_slot_of(p);
+    int n = p->instr.n, before = slot.first - 1;
     for (int t = 0; t < p->tensors.n; t++) {
         bool always =
             p->tensors.p[t].role == SYN_ROLE_HOME || p->tensors.p[t].role == SYN_ROLE_CONST;
@@ -177,13 +186,16 @@ void syn_lifetimes(const syn_program *p, int *birth, int *death)
         const syn_instr *what = in->kind == SYN_WAIT ? &p->instr.p[in->start] : in;
         for (int k = 0; k < what->n_in; k++)
             touch(what->in[k], i, birth, death);
-        for (int k = 0; k < what->n_out; k++)
+        bool early = in->kind != SYN_WAIT && in->turn == IR_BEFORE && syn_once(p, &slot, i);
+        if (early && before < 0) before = 0;
+        for (int k = 0; k < what->n_out; k++) {
             touch(what->out[k], i, birth, death);
+            if (early) touch(what->out[k], before, birth, death); // as if it stood there
+        }
         touch(what->scratch, i, birth, death);
     }
-    const syn_slot slot = syn_slot_of(p);
     for (int t = 0; slot.times > 1 && t < p->tensors.n; t++)
-        if (birth[t] < slot.first && death[t] >= slot.first && death[t] < slot.end)
+        if (birth[t] <= before && death[t] >= slot.first && death[t] < slot.end)
             death[t] = slot.end - 1;
 }
 

@@ -48,12 +48,15 @@
 #define SYN_ENDINGS    3     // searches among few layers whose ends are planned whole [set]
 #define SYN_PROMISE    1.05  // times what few layers promised: more, and they are searched again [set]
 
-// --- stages (stage_costs.c, search_stages.c) ---
+// --- stages (stage_costs.c, search_stages.c, stage_orders.c) ---
 #define SYN_STAGE_KEEP  2    // layers at each end of a run that a table of costs is made of [set]
 #define SYN_STAGE_SETS  64   // multisets of machines: with more, all groups of a table have one size [set]
 #define SYN_STAGE_MIXED 16   // with more, all machines of a group are equal [set]
 #define SYN_STAGE_PLANS 4    // quickest pipelines of tables that are planned in full [set]
 #define SYN_STAGE_NEAR  1.15 // times the best: a pipeline this slow by its table is not [set]
+#define SYN_DEPTH_TRIES 5    // depths that are tried [set]
+#define SYN_DEPTH_STEP  0.5  // times the depth of 1F1B, between two of them [set]
+#define SYN_DEPTH_NEAR  0.01 // share: so much slower, for fewer micro-batches under way [set]
 
 // --- additive searches: how near the optimum (candidates.c, explore.c) ---
 #define SYN_SEARCH_GAP 1e-3 // share: searches on the way; the chosen plan's is closed [tried]

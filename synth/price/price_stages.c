@@ -60,6 +60,9 @@ typedef struct cutting {
     cost_timeline time;
     double *ends;   // by instr: seconds after the begin of its part, all classes done
     double part[4]; // seconds: before, forward, backward, behind
+    double last;    // of the backward half of the last micro-batch
+    double net[5];  // seconds of own transfers over the network, by part; 4: as `last`
+    double shown;   // share of them that nothing hides
 } cutting;
 
 static int part_of(const cutting *c, int instr)
@@ -78,94 +81,178 @@ static double end_of(const cutting *c, int instr)
     return last;
 }
 
+// Is an instruction of the slot done in the first or the last micro-batch alone, as its turn says?
+static bool once(const cutting *c, int i)
+{
+    return c->slot.times > 1 && syn_once(c->p, &c->slot, i);
+}
+
+static bool at_first(const cutting *c, int i)
+{
+    return once(c, i) && c->p->instr.p[i].turn == IR_BEFORE;
+}
+
+static double first_seconds(const cutting *c, int i)
+{
+    const syn_instr *in = &c->p->instr.p[i];
+    double sec = 0;
+    for (int k = 0; k < c->p->mesh->n_classes && in->kind != SYN_WAIT; k++)
+        sec = fmax(sec, in->sec[k]);
+    return sec;
+}
+
+// Parts of a step with slots; border: when the parts of the last micro-batch have ended.
+static void cut_slots(cutting *c, const double *border)
+{
+    double begin[4] = {0, c->time.last, fmin(fmax(border[1], c->time.last), border[2]), border[2]};
+    c->part[0] = c->time.last - (c->slot.times - 1) * c->time.round;
+    for (int i = c->slot.first; i < c->slot.end; i++) // is of the first forward half
+        if (at_first(c, i)) c->part[0] = fmax(c->part[0] - first_seconds(c, i), 0);
+    c->part[1] = fmin(begin[2] - begin[1], c->time.round);
+    c->part[2] = c->time.round - c->part[1];
+    c->last = border[2] - begin[2];
+    c->part[3] = c->time.total - border[2];
+    for (int i = 0; i < c->p->instr.n; i++)
+        c->ends[i] = fmax(c->ends[i] - begin[part_of(c, i)], 0);
+}
+
+static void cut_transfers(cutting *c)
+{
+    const cost_timeline *t = &c->time;
+    c->shown = t->comm > 0 ? fmin(fmax(1 - t->hidden / t->comm, 0), 1) : 0;
+    for (int i = 0; i < c->p->instr.n; i++) {
+        const syn_instr *in = &c->p->instr.p[i];
+        if (in->kind != SYN_START || !syn_crosses(c->p, in->axes)) continue;
+        int part = part_of(c, i);
+        double sec = in->sec[0] / (once(c, i) ? 1 : syn_instr_slots(c->p, in));
+        if (!once(c, i) || at_first(c, i)) c->net[part] += sec;
+        if (part == 2) c->net[4] += sec;
+    }
+}
+
 static void cut_times(hb_arena *a, cutting *c)
 {
-    double border[4] = {0, 0, 0, c->time.total}, begin[4] = {0};
+    double border[4] = {0};
     int n = c->p->instr.n;
     c->ends = HB_ARRAY(a, double, n + 1);
     for (int i = 0; i < n; i++) {
         bool works = c->p->instr.p[i].kind != SYN_START;
-        c->ends[i] = end_of(c, i);
-        if (works && part_of(c, i) < 3)
-            border[part_of(c, i)] = fmax(border[part_of(c, i)], c->ends[i]);
-    }
-    if (c->slot.times < 2) {
-        c->part[0] = border[0] = c->time.total;
-    } else {
-        double round = c->time.round, start = border[2] - round; // of the last micro-batch
-        border[1] = fmin(fmax(border[1], start), border[2]);
-        c->part[0] = border[2] - c->slot.times * round;
-        c->part[1] = border[1] - start;
-        c->part[2] = border[2] - border[1];
-        c->part[3] = c->time.total - border[2];
-        begin[1] = start;
-        begin[2] = border[1];
-        begin[3] = border[2];
-    }
-    for (int i = 0; i < n; i++) {
         int part = part_of(c, i);
-        c->ends[i] = fmin(fmax(c->ends[i] - begin[part], 0), c->part[part]);
+        c->ends[i] = end_of(c, i);
+        if (works && part < 3 && !at_first(c, i)) border[part] = fmax(border[part], c->ends[i]);
     }
+    if (c->slot.times > 1)
+        cut_slots(c, border);
+    else
+        c->part[0] = c->time.total;
+    cut_transfers(c);
 }
 
 typedef HB_VEC(cost_item) items;
 
-// One part of the step, cut at its ends of ports; m: of which micro-batch.
-static void put_part(hb_arena *a, const cutting *c, int part, int first, int end, int m, items *to)
+// One part of the step, cut at its ends of ports; m: of which micro-batch. What the first alone
+// does takes its seconds besides; the last one's backward half has a length of its own.
+static void put_part(hb_arena *a, const cutting *c, int part, int m, items *to)
 {
-    double at = 0;
+    const int from[5] = {0, c->slot.first, c->slot.back, c->slot.end, c->p->instr.n};
+    bool slots = c->slot.times > 1, last = m == c->slot.times - 1;
+    int first = slots ? from[part] : 0, end = slots ? from[part + 1] : c->p->instr.n;
+    bool longer = part == 2 && last;
+    double at = 0, done = 0, besides = 0, len = longer ? c->last : c->part[part];
+    double net = len > 0 ? fmin(c->net[longer ? 4 : part] / len, 1) : 0;
+    cost_item x = {.net = (float)net, .shown = (float)(net * c->shown)};
     for (int i = first; i < end; i++) {
         const syn_instr *in = &c->p->instr.p[i];
         const ir_node *n = in->kind == SYN_OP ? &c->p->g->nodes.p[in->node] : NULL;
+        bool works = in->kind != SYN_START, early = at_first(c, i);
+        if (early ? m > 0 : once(c, i) && !last) continue;
+        if (early)
+            besides += first_seconds(c, i);
+        else if (works)
+            done = fmin(fmax(done, c->ends[i]), len);
         if (!n || !(ir_op_of(n->op)->flags & IR_PORT)) continue;
-        bool send = n->op == IR_OP_send;
-        double sec = fmax(c->ends[i] - at, 0);
-        at += sec;
-        HB_PUSH(a, to,
-                (cost_item){sec, (int)n->attr[send ? 0 : 2].i, send, ir_in_slot(in->turn) ? m : 0});
+        x.send = n->op == IR_OP_send;
+        x.port = (int)n->attr[x.send ? 0 : 2].i;
+        x.message = ir_in_slot(in->turn) ? m : 0;
+        x.sec = done - at + besides;
+        HB_PUSH(a, to, x);
+        at = done;
+        besides = 0;
     }
-    HB_PUSH(a, to, (cost_item){fmax(c->part[part] - at, 0), -1, false, 0});
+    x.sec = len - at + besides;
+    x.port = -1;
+    HB_PUSH(a, to, x);
 }
 
-static void put_stage(hb_arena *a, syn_stage *s, cost_stage *out)
+// The items of a stage in the order of its slots.
+static void put_stage(hb_arena *a, const syn_stage *s, const cutting *c, cost_stage *out)
+{
+    items all = {0};
+    put_part(a, c, 0, 0, &all);
+    for (int i = 0; i < s->program->order.n; i++)
+        put_part(a, c, s->program->order.p[i].back ? 2 : 1, (int)s->program->order.p[i].m, &all);
+    if (c->slot.times > 1) put_part(a, c, 3, 0, &all);
+    *out = (cost_stage){.n = all.n, .item = all.p};
+}
+
+static cutting cut_stage(hb_arena *a, syn_stage *s)
 {
     cutting c = {.p = s->program, .slot = syn_slot_of(s->program)};
-    items all = {0};
     syn_simulate_in(a, s->program, &c.time, true);
     cut_times(a, &c);
     s->before = c.part[0];
     s->forward = c.part[1];
     s->backward = c.part[2];
     s->after = c.part[3];
-    int first = c.slot.times > 1 ? c.slot.first : s->program->instr.n;
-    put_part(a, &c, 0, 0, first, 0, &all);
-    for (int i = 0; i < s->program->order.n; i++) {
-        const syn_half *h = &s->program->order.p[i];
-        put_part(a, &c, h->back ? 2 : 1, h->back ? c.slot.back : c.slot.first,
-                 h->back ? c.slot.end : c.slot.back, h->m, &all);
-    }
-    if (c.slot.times > 1) put_part(a, &c, 3, c.slot.end, s->program->instr.n, 0, &all);
-    *out = (cost_stage){.n = all.n, .item = all.p};
+    return c;
 }
 
-void syn_price_stages(hb_arena *a, syn_staged *p)
+struct syn_stage_prices {
+    syn_staged *p;
+    cutting *stage;
+    cost_port *port;
+};
+
+syn_stage_prices *syn_stage_prices_new(hb_arena *a, syn_staged *p)
 {
+    syn_stage_prices *x = HB_NEW(a, syn_stage_prices);
+    x->p = p;
+    x->stage = hb_alloc(a, sizeof *x->stage * (size_t)p->n);
+    p->port_sec = HB_ARRAY(a, double, p->cut->ports.n + 1);
+    p->port_bytes = HB_ARRAY(a, double, p->cut->ports.n + 1);
+    x->port = HB_ARRAY(a, cost_port, p->cut->ports.n + 1);
+    for (int i = 0; i < p->cut->ports.n; i++)
+        price_port(a, p, i);
+    syn_share_cards(x, true);
+    for (int s = 0; s < p->n; s++)
+        x->stage[s] = cut_stage(a, &p->stage[s]);
+    return x;
+}
+
+void syn_share_cards(syn_stage_prices *x, bool share)
+{
+    for (int i = 0; i < x->p->cut->ports.n; i++) {
+        const ir_port *q = &x->p->cut->ports.p[i];
+        x->port[i] = (cost_port){x->p->port_sec[i], share ? q->from : -1, share ? q->to : -1};
+    }
+}
+
+double syn_price_orders(syn_stage_prices *x)
+{
+    syn_staged *p = x->p;
     hb_arena *own = hb_arena_new();
     cost_stage *stage = HB_ARRAY(own, cost_stage, p->n);
     int at_stage = 0, at_item = 0;
-    p->port_sec = HB_ARRAY(a, double, p->cut->ports.n + 1);
-    p->port_bytes = HB_ARRAY(a, double, p->cut->ports.n + 1);
-    for (int i = 0; i < p->cut->ports.n; i++)
-        price_port(own, p, i);
     for (int s = 0; s < p->n; s++)
-        put_stage(own, &p->stage[s], &stage[s]);
-    bool ends = cost_play_stages(own, p->n, stage, p->cut->ports.n, p->port_sec, &p->predicted_sec,
+        put_stage(own, &p->stage[s], &x->stage[s], &stage[s]);
+    bool ends = cost_play_stages(own, p->n, stage, p->cut->ports.n, x->port, &p->predicted_sec,
                                  &at_stage, &at_item);
-    hb_assert(ends && "1F1B has no circle");
+    hb_assert(ends && "the orders of a planner have no circle");
     for (int s = 0; s < p->n; s++) {
         p->stage[s].busy = stage[s].busy;
         p->stage[s].waits = stage[s].waits;
         p->stage[s].ends = stage[s].ends;
     }
     hb_arena_free(own);
+    return p->predicted_sec;
 }

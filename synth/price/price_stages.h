@@ -6,13 +6,20 @@
 
 #include "synth/plan/staged.h"
 
-// Fills seconds of stages and ports and predicted_sec. Programs are priced and have an order.
-//
 // A stage's step is cut where its timeline goes from one part to the next, so that a single stage
 // whose slots stand one after the other takes what syn_simulate says. A message goes over the
 // network: its latency and what the busiest machine of either end sends or gets, each receiver its
-// own part, all that hold a part sending as much of it. Ports do not share network links, nor with
-// collectives inside stages.
-void syn_price_stages(hb_arena *a, syn_staged *p);
+// own part, all that hold a part sending as much of it. Messages of a stage share its network cards
+// with each other, as if all its machines had one, and with what collectives inside it send over
+// the network meanwhile (costmodel/slots.h).
+typedef struct syn_stage_prices syn_stage_prices;
+
+// Fills seconds of stages and ports. Programs are priced. Lives in a, as the ports' seconds do.
+syn_stage_prices *syn_stage_prices_new(hb_arena *a, syn_staged *p);
+// Whether they do share them (as they do, when nothing is said).
+void syn_share_cards(syn_stage_prices *x, bool share);
+// Plays the stages in the orders that they have now: fills predicted_sec, which it returns, and
+// what stages wait. Linear in slots.
+double syn_price_orders(syn_stage_prices *x);
 
 #endif

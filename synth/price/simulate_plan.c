@@ -184,7 +184,7 @@ static cost_pair_event *pair_events(hb_arena *a, const syn_program *p, cost_even
 }
 
 // Between machines as cl_group_link sees it: a group has ranks of two.
-static bool crosses(const syn_program *p, unsigned axes)
+bool syn_crosses(const syn_program *p, unsigned axes)
 {
     const syn_mesh *m = p->mesh;
     const int *machine = p->cluster->machine_of, *rank = m->cluster_rank;
@@ -246,7 +246,7 @@ static double simulate(hb_arena *a, const syn_program *p, const scaling *s, cost
         quiet_network =
             quiet_network && cost_quiet_network(&p->cluster->cls[p->mesh->cluster_class[c]]);
     for (unsigned axes = 1; axes < 4; axes++)
-        quiet[axes] = quiet_network && crosses(p, axes);
+        quiet[axes] = quiet_network && syn_crosses(p, axes);
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         e[i].kind = in->kind == SYN_START  ? COST_START
@@ -325,7 +325,7 @@ hb_str syn_unmeasured(hb_arena *a, const syn_program *p, const cost_model *m)
             if (!known) name = hb_str_c(a, ir_op_of(op)->name);
         } else if (in->kind == SYN_START && in->form != COST_TWO_LEVEL &&
                    !cost_coll_measured(m, in->coll, in->form, syn_group_size(p->mesh, in->axes),
-                                       crosses(p, in->axes))) {
+                                       syn_crosses(p, in->axes))) {
             name = hb_fmt(a, "%s %s", cost_coll_name(in->coll), cost_form_name(in->form).s);
         }
         if (!name.n || hb_map_get(said, name) >= 0) continue;

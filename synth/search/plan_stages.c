@@ -5,11 +5,12 @@
 #include "ir/variant.h"
 #include "synth/certify/check_stages.h"
 #include "synth/certify/modp.h"
+#include "synth/passes/arena_plan.h"
 #include "synth/passes/fuse.h"
 #include "synth/plan/buffer_names.h"
-#include "synth/price/price_stages.h"
 #include "synth/price/simulate_plan.h"
 #include "synth/search/equal_stages.h"
+#include "synth/search/stage_orders.h"
 
 typedef struct planner {
     hb_arena *a;
@@ -22,18 +23,6 @@ typedef struct planner {
     const syn_options *o;
     hb_diag *d;
 } planner;
-
-void syn_order_1f1b(hb_arena *a, syn_program *p, int depth)
-{
-    int k = p->g->micro_batches, back = 0;
-    p->order.n = 0;
-    for (int m = 0; m < k && k > 1; m++) {
-        HB_PUSH(a, &p->order, (syn_half){m, false});
-        if (m + 1 >= depth) HB_PUSH(a, &p->order, (syn_half){back++, true});
-    }
-    while (k > 1 && back < k)
-        HB_PUSH(a, &p->order, (syn_half){back++, true});
-}
 
 bool syn_prove_stages(hb_arena *a, const syn_staged *p, hb_str *why)
 {
@@ -58,7 +47,7 @@ static hb_str stage_text(const planner *x, int s, hb_str why)
                   HB_ARG(why));
 }
 
-// Micro-batches under way in a stage.
+// Micro-batches under way that a stage is planned with: as many as 1F1B has.
 static int depth_of(const planner *x, int s, int k)
 {
     int most = x->wish[s].under_way > 0 ? x->wish[s].under_way : x->n - s;
@@ -96,40 +85,125 @@ bool syn_stage_model(hb_arena *a, const cost_model *m, const bool *machine, int 
     return !m->curves || out->curves;
 }
 
-// One stage on its machines. What comes in is no work of theirs: it is counted in the search, so
-// that no more comes than is read, and with the messages.
+// What comes in is no work of the stage: it is counted in the search, so that no more comes than is
+// read, and with the messages.
+static syn_result plan_graph(planner *x, syn_staged *p, int s, bool gradients_first)
+{
+    ir_graph *g = p->cut->graph[s];
+    syn_options o = *x->o;
+    o.baselines = false;
+    o.gradients_first = gradients_first;
+    syn_result res = syn_synthesize(x->a, g, ir_factorize(x->a, g), &x->models[s], &o);
+    p->plan_sec += res.plan_sec;
+    if (res.status != SYN_OK) return res;
+    cost_model own = x->models[s];
+    cost_timeline t;
+    own.port_bandwidth = 0;
+    (void)syn_simulate_plan(res.program, &own, &t);
+    return res;
+}
+
+// One stage on its machines.
 static bool plan_stage(planner *x, syn_staged *p, int s, syn_staged_result *r)
 {
     int like = planned_for(x, p, s);
-    ir_graph *g = p->cut->graph[s];
     syn_stage *stage = &p->stage[s];
     *stage = (syn_stage){.cluster = x->models[s].cluster,
                          .cluster_rank = x->rank[s],
-                         .first_layer = x->wish[s].first_layer,
-                         .first_rank = p->n_ranks};
-    int depth = g->depth;
+                         .first_layer = x->wish[s].first_layer};
     if (like < s) {
-        g->depth = p->cut->graph[like]->depth; // places of its ring
-        stage->program = syn_program_for(x->a, p->stage[like].program, g, stage->cluster);
-    } else {
-        syn_options o = *x->o;
-        o.baselines = false;
-        syn_result res = syn_synthesize(x->a, g, ir_factorize(x->a, g), &x->models[s], &o);
-        p->plan_sec += res.plan_sec;
-        if (res.status != SYN_OK) {
-            r->status = res.status;
-            r->why = stage_text(x, s, res.why);
-            return false;
-        }
-        stage->program = res.program;
-        cost_model own = x->models[s];
-        cost_timeline t;
-        own.port_bandwidth = 0;
-        (void)syn_simulate_plan(stage->program, &own, &t);
+        stage->program =
+            syn_program_for(x->a, p->stage[like].program, p->cut->graph[s], stage->cluster);
+        p->cut->graph[s]->depth = p->cut->graph[like]->depth; // places of its ring
+        return true;
     }
-    p->n_ranks += stage->program->mesh->n_ranks;
-    syn_order_1f1b(x->a, stage->program, depth);
+    syn_result res = plan_graph(x, p, s, false);
+    if (res.status != SYN_OK) {
+        r->status = res.status;
+        r->why = stage_text(x, s, res.why);
+        return false;
+    }
+    stage->program = res.program;
     return true;
+}
+
+static bool sends_gradients(const syn_staged *p, int s)
+{
+    for (int i = 0; i < p->cut->ports.n; i++)
+        if (p->cut->ports.p[i].from == s && p->cut->ports.p[i].turn == IR_SLOT_BACK) return true;
+    return false;
+}
+
+// Orders and seconds, from programs as they were planned.
+static void order(planner *x, syn_staged *p)
+{
+    int *most = HB_ARRAY(x->a, int, p->n);
+    p->n_ranks = 0;
+    for (int s = 0; s < p->n; s++) {
+        syn_program *q = p->stage[s].program;
+        int depth = depth_of(x, s, p->g->micro_batches);
+        if (p->cut->graph[s]->depth != depth) {
+            p->cut->graph[s]->depth = depth;
+            syn_arena(q);
+        }
+        syn_order_1f1b(x->a, q, depth);
+        p->stage[s].first_rank = p->n_ranks;
+        p->n_ranks += q->mesh->n_ranks;
+        most[s] = x->wish[s].under_way;
+    }
+    syn_choose_orders(x->a, p, most);
+}
+
+// A program for each stage with weight gradients behind the sends of its backward half. NULL: as
+// they are.
+static syn_program **plan_gradients_first(planner *x, syn_staged *p)
+{
+    syn_program **new = HB_ARRAY(x->a, syn_program *, p->n);
+    bool any = false;
+    for (int s = 0; s < p->n && p->g->micro_batches > 1; s++) {
+        ir_graph *g = p->cut->graph[s];
+        int like = 0, depth = g->depth;
+        if (!sends_gradients(p, s)) continue;
+        while (like < s && !(new[like] && syn_same_graph(g, p->cut->graph[like]) &&
+                             syn_same_machines(p->stage[s].cluster, p->stage[like].cluster)))
+            like++;
+        if (like < s) {
+            new[s] = syn_program_for(x->a, new[like], g, p->stage[s].cluster);
+        } else {
+            g->depth = depth_of(x, s, g->micro_batches);
+            syn_result res = plan_graph(x, p, s, true);
+            new[s] = res.status == SYN_OK ? res.program : NULL;
+            g->depth = depth; // that of the program so far
+        }
+        any = any || new[s];
+    }
+    return any ? new : NULL;
+}
+
+static void take_programs(syn_staged *p, syn_program *const *program)
+{
+    for (int s = 0; s < p->n; s++) {
+        if (!program[s]) continue;
+        p->stage[s].program = program[s];
+        syn_arena(program[s]); // with as many places as the stage has now
+    }
+}
+
+// Stages wait for each other less if gradients are sent first, but inside them less is left to hide
+// collectives. Takes what is faster.
+static void gradients_first(planner *x, syn_staged *p)
+{
+    double sec = p->predicted_sec;
+    syn_program **was = HB_ARRAY(x->a, syn_program *, p->n);
+    for (int s = 0; s < p->n; s++)
+        was[s] = p->stage[s].program;
+    syn_program **new = plan_gradients_first(x, p);
+    if (!new) return;
+    take_programs(p, new);
+    order(x, p);
+    if (p->predicted_sec < sec) return;
+    take_programs(p, was);
+    order(x, p);
 }
 
 static syn_staged_result plan(planner *x, const ir_graph *g)
@@ -153,7 +227,8 @@ static syn_staged_result plan(planner *x, const ir_graph *g)
         if (!plan_stage(x, p, s, &r)) return r;
         p->stage[s].n_layers = (s + 1 < x->n ? first[s + 1] : layers) - first[s];
     }
-    syn_price_stages(x->a, p);
+    order(x, p);
+    gradients_first(x, p);
     r.status = SYN_OK;
     r.plan = p;
     return r;

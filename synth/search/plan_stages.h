@@ -9,7 +9,7 @@
 typedef struct syn_stage_wish {
     int first_layer;
     const bool *machine; // of the cluster, by number
-    int under_way;       // micro-batches at most; 0: as 1F1B has it, n - s
+    int under_way;       // micro-batches at most; 0: as memory allows
 } syn_stage_wish;
 
 typedef struct syn_staged_result {
@@ -23,11 +23,10 @@ typedef struct syn_staged_result {
 bool syn_stage_model(hb_arena *a, const cost_model *m, const bool *machine, int *rank,
                      cost_model *out, hb_diag *d);
 
-// step: as syn_plan takes it. models, rank: by stage, as of
-// syn_stage_model. Micro-batches as the options say; 0: the number whose plan is
-// predicted fastest, among powers of two. Slots are done in the order of 1F1B: stage s has at most
-// n - s micro-batches under way. The plan is proved. Errors of the request are added to d; then the
-// status is SYN_INFEASIBLE.
+// step: as syn_plan takes it. models, rank: by stage, as of syn_stage_model. Micro-batches as the
+// options say; 0: the number whose plan is predicted fastest, among powers of two. Orders of slots:
+// stage_orders.h. The plan is proved. Errors of the request are added to d; then the status is
+// SYN_INFEASIBLE.
 syn_staged_result syn_plan_stages(hb_arena *a, ir_graph *step, const cl_cluster *cluster, int n,
                                   const syn_stage_wish *wish, const cost_model *models,
                                   int *const *rank, const syn_options *o, hb_diag *d);
@@ -38,10 +37,6 @@ syn_staged_result syn_try_stages(hb_arena *a, const ir_graph *variant, const cl_
                                  int n, const syn_stage_wish *wish, const cost_model *models,
                                  int *const *rank, const syn_options *o, hb_diag *d);
 void syn_finish_stages(hb_arena *a, syn_staged_result *r);
-
-// The order of 1F1B with so many micro-batches under way: depth - 1 forward, then one forward and
-// one backward in turn, then what is left.
-void syn_order_1f1b(hb_arena *a, syn_program *p, int depth);
 
 // The proof of all stages, as hapc check repeats it of their programs: rec by stage.
 bool syn_prove_stages(hb_arena *a, const syn_staged *p, hb_str *why);

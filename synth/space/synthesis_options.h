@@ -42,6 +42,7 @@ typedef struct syn_options {
     const syn_lead *lead;            // NULL: none
     bool all_devices;                // none is left out
     struct syn_known_sets *known;    // of devices, from other variants of the step; NULL: none
+    bool gradients_first;            // of a stage: they are sent before weight gradients are made
     bool wary;                       // of few layers: workspace counts, as far as it is known
     // Where memory binds: states may lie where it is free, workspace counts from the first plan.
     bool memory_first;

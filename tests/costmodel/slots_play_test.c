@@ -2,14 +2,21 @@
 //
 //  closed_form  equal stages by 1F1B, messages for nothing: (m + S - 1) (f + b)
 //  fixed_point  random stages and messages against the least solution of the equations that say
-//  when
-//               an item ends and a message arrives, found by iteration
+//               when an item ends and a message arrives, found by iteration
 //  circles      stages that wait for each other are found, and where
+//
+// Orders of slots (costmodel/slot_order.h).
+//
+//  is_1f1b        equal stages, messages for nothing, the depth of 1F1B: its order
+//  random_orders  random stages, some ports past others: each half once and in turn, as many under
+//                 way as said and no more than allowed, no stage idle beside a half that was ready
 
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "costmodel/slot_order.h"
 #include "costmodel/slots.h"
 #include "tests/support/cases.h"
 
@@ -20,22 +27,26 @@ typedef struct game {
     cost_item item[MAX_STAGES][MAX_ITEMS];
     int len[MAX_STAGES], from[MAX_PORTS], to[MAX_PORTS];
     double port_sec[MAX_PORTS];
-} game;
+} game; // ports that share no network card
 
 static void put(game *g, int s, double sec, int port, bool send, int message)
 {
     ck_assert_int_lt(g->len[s], MAX_ITEMS);
-    g->item[s][g->len[s]++] = (cost_item){sec, port, send, message};
+    g->item[s][g->len[s]++] =
+        (cost_item){.sec = sec, .port = port, .send = send, .message = message};
 }
 
 static bool play(hb_arena *a, game *g, double *total, double (*end)[MAX_ITEMS], int *at)
 {
     cost_stage stage[MAX_STAGES];
+    cost_port port[MAX_PORTS];
     int item = -1;
+    for (int i = 0; i < g->n_ports; i++)
+        port[i] = (cost_port){g->port_sec[i], -1, -1};
     for (int s = 0; s < g->n; s++)
         stage[s] = (cost_stage){.n = g->len[s], .item = g->item[s], .end = end ? end[s] : NULL};
     *at = -1;
-    return cost_play_stages(a, g->n, stage, g->n_ports, g->port_sec, total, at, &item);
+    return cost_play_stages(a, g->n, stage, g->n_ports, port, total, at, &item);
 }
 
 // Ports 2 s: from s to s + 1; 2 s + 1: back.
@@ -179,6 +190,149 @@ START_TEST(circles)
 }
 END_TEST
 
+// --- orders ---
+
+enum { MICRO = 12 };
+
+typedef struct pipe {
+    int n, n_ports, micro;
+    cost_pipe_stage stage[MAX_STAGES];
+    cost_pipe_port port[2 * MAX_STAGES];
+    cost_slot *order[MAX_STAGES];
+    int under_way[MAX_STAGES];
+} pipe;
+
+static void order(hb_arena *a, pipe *p)
+{
+    cost_order_slots(a, p->n, p->stage, p->n_ports, p->port, p->micro, p->order, p->under_way);
+}
+
+START_TEST(is_1f1b)
+{
+    hb_arena *a = hb_arena_new();
+    for (int n = 1; n <= MAX_STAGES; n++)
+        for (int micro = 1; micro <= MICRO; micro++) {
+            pipe p = {.n = n, .micro = micro};
+            for (int s = 0; s < n; s++) {
+                p.stage[s] = (cost_pipe_stage){0, 1, 2, n - s};
+                if (s > 0) p.port[p.n_ports++] = (cost_pipe_port){s - 1, s, 0};
+                if (s > 0) p.port[p.n_ports++] = (cost_pipe_port){s, s - 1, 0};
+            }
+            order(a, &p);
+            for (int s = 0; s < n; s++) {
+                int depth = n - s < micro ? n - s : micro, at = 0, back = 0;
+                ck_assert_int_eq(p.under_way[s], depth);
+                for (int m = 0; m < micro; m++) {
+                    ck_assert(!p.order[s][at].back && p.order[s][at].m == m);
+                    at++;
+                    if (m + 1 < depth) continue;
+                    ck_assert(p.order[s][at].back && p.order[s][at].m == back);
+                    at++;
+                    back++;
+                }
+                for (; back < micro; back++, at++)
+                    ck_assert(p.order[s][at].back && p.order[s][at].m == back);
+            }
+        }
+    hb_arena_free(a);
+}
+END_TEST
+
+static pipe random_pipe(uint64_t *seed)
+{
+    pipe p = {.n = 1 + (int)(drawn(seed) * MAX_STAGES), .micro = 1 + (int)(drawn(seed) * MICRO)};
+    for (int s = 0; s < p.n; s++) {
+        p.stage[s] = (cost_pipe_stage){drawn(seed), drawn(seed), 2 * drawn(seed),
+                                       1 + (int)(drawn(seed) * 2 * MAX_STAGES)};
+        for (int back = 0; back < 2 && s > 0; back++) // some skip stages
+            for (int from = s - 1; from >= 0; from -= 2)
+                if ((from == s - 1 || drawn(seed) < 0.2) && p.n_ports < 2 * MAX_STAGES)
+                    p.port[p.n_ports++] = back ? (cost_pipe_port){s, from, drawn(seed)}
+                                               : (cost_pipe_port){from, s, drawn(seed)};
+    }
+    return p;
+}
+
+// When a half was ready: behind its messages, if it was allowed by then.
+static double was_ready(const pipe *p, double (*end)[MICRO][2], int s, int m, bool back)
+{
+    double at = back ? end[s][m][false] : 0;
+    if (!back && m > 0) at = end[s][m - 1][false];
+    if (back && m > 0) at = fmax(at, end[s][m - 1][true]);
+    if (!back && m >= p->stage[s].depth) at = fmax(at, end[s][m - p->stage[s].depth][true]);
+    for (int i = 0; i < p->n_ports; i++) {
+        const cost_pipe_port *q = &p->port[i];
+        double arrives = 0;
+        if (q->to != s || (q->to < q->from) != back) continue;
+        for (int k = 0; k <= m; k++)
+            arrives = fmax(arrives, end[q->from][k][back]) + q->sec;
+        at = fmax(at, arrives);
+    }
+    return at;
+}
+
+// By iteration from below, given the orders.
+static void play_orders(const pipe *p, double (*end)[MICRO][2])
+{
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (int s = 0; s < p->n; s++) {
+            double clock = p->stage[s].before;
+            for (int i = 0; i < 2 * p->micro; i++) {
+                const cost_slot *x = &p->order[s][i];
+                double at = fmax(clock, was_ready(p, end, s, x->m, x->back));
+                clock = at + (x->back ? p->stage[s].backward : p->stage[s].forward);
+                moved = moved || clock > end[s][x->m][x->back] + 1e-12;
+                end[s][x->m][x->back] = clock;
+            }
+        }
+    }
+}
+
+// Each half once, in order, no more under way than said; and nothing was begun while the other kind
+// had been ready before.
+static void check_pipe(const pipe *p, double (*end)[MICRO][2])
+{
+    for (int s = 0; s < p->n; s++) {
+        int next[2] = {0, 0}, most = 0;
+        double clock = p->stage[s].before;
+        for (int i = 0; i < 2 * p->micro; i++) {
+            const cost_slot *x = &p->order[s][i];
+            int other = next[!x->back];
+            ck_assert_int_eq(x->m, next[x->back]);
+            double begun =
+                end[s][x->m][x->back] - (x->back ? p->stage[s].backward : p->stage[s].forward);
+            bool may =
+                x->back ? other < p->micro && other - next[1] < p->stage[s].depth : other < next[0];
+            double ready = may ? fmax(clock, was_ready(p, end, s, other, !x->back)) : 1e9;
+            ck_assert_double_ge(ready, begun - 1e-9);
+            next[x->back]++;
+            clock = end[s][x->m][x->back];
+            if (next[0] - next[1] > most) most = next[0] - next[1];
+            ck_assert_int_le(next[1], next[0]);
+        }
+        ck_assert_int_eq(most, p->under_way[s]);
+        ck_assert_int_le(most, p->stage[s].depth);
+    }
+}
+
+START_TEST(random_orders)
+{
+    uint64_t seed = 11;
+    int n_cases = test_cases(100, 1000, 20000);
+    for (int k = 0; k < n_cases; k++) {
+        hb_arena *a = hb_arena_new();
+        static double end[MAX_STAGES][MICRO][2];
+        memset(end, 0, sizeof end);
+        pipe p = random_pipe(&seed);
+        order(a, &p);
+        play_orders(&p, end);
+        check_pipe(&p, end);
+        hb_arena_free(a);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("slots_play");
@@ -187,6 +341,8 @@ int main(void)
     tcase_add_test(t, closed_form);
     tcase_add_test(t, fixed_point);
     tcase_add_test(t, circles);
+    tcase_add_test(t, is_1f1b);
+    tcase_add_test(t, random_orders);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

@@ -10,6 +10,13 @@
 //  records     calls of ports dropped, doubled, or with other numbers are rejected; so are rings
 //              whose places overlap, sums that do not begin at zero
 //  graphs      stages whose graphs do not make up the step are rejected
+//  depth       the orders chosen are no slower than 1F1B by more than what fewer micro-batches
+//  under
+//              way may cost, with rings that fit in memory; where there is room, more are under way
+//  late        the copy of a tied parameter comes in at its first use, in the first micro-batch
+//              alone; its gradient is sent in the last; behind the micro-batches nothing stands
+//              between the last that others wait for and the first that waits for others but what
+//              does neither
 //  waits       orders that are right for each stage and wait for each other are rejected
 
 #include <check.h>
@@ -19,8 +26,12 @@
 
 #include "ir/variant.h"
 #include "synth/certify/check_stages.h"
+#include "synth/passes/arena_plan.h"
+#include "synth/passes/workspace.h"
+#include "synth/price/price_stages.h"
 #include "synth/search/equal_stages.h"
 #include "synth/search/plan_stages.h"
+#include "synth/search/stage_orders.h"
 #include "tests/support/cases.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/small_models.h"
@@ -280,6 +291,141 @@ START_TEST(rings)
 }
 END_TEST
 
+// --- how many are under way ---
+
+static bool fits(const syn_program *p)
+{
+    bool ok = true;
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        ok = ok && p->peak_bytes[c] + syn_workspace_bytes(p, c) <=
+                       p->cluster->cls[p->mesh->cluster_class[c]].capacity;
+    return ok;
+}
+
+START_TEST(depth)
+{
+    hb_arena *a = hb_arena_new();
+    int more = 0;
+    for (int micro = 2; micro <= 8; micro *= 2) {
+        syn_staged *p = must_plan(a, tiny(a), 3, (const int[]){0, 1, 2}, micro, "dp-prop");
+        double chosen = p->predicted_sec;
+        syn_stage_prices *prices = syn_stage_prices_new(a, p);
+        syn_share_cards(prices, false);
+        ck_assert_double_le(syn_price_orders(prices), chosen * (1 + SYN_ROUNDING));
+        for (int s = 0; s < 3; s++) {
+            syn_program *x = p->stage[s].program;
+            ck_assert(fits(x));
+            ck_assert(legal(x));
+            more += x->g->depth > 3 - s;
+            p->cut->graph[s]->depth = 3 - s < micro ? 3 - s : micro;
+            syn_order_1f1b(a, x, x->g->depth);
+            syn_arena(x);
+        }
+        ck_assert(proved(p));
+        ck_assert_double_le(chosen,
+                            syn_price_orders(syn_stage_prices_new(a, p)) * (1 + SYN_DEPTH_NEAR));
+        for (int s = 0; s < 3; s++) { // no room for one more
+            const syn_program *x = p->stage[s].program;
+            int c = x->mesh->n_classes - 1;
+            if (x->ring_bytes[c] == 0) continue;
+            x->cluster->cls[x->mesh->cluster_class[c]].capacity =
+                x->peak_bytes[c] + syn_workspace_bytes(x, c) + x->ring_bytes[c] - 1;
+        }
+        syn_choose_orders(a, p, NULL);
+        for (int s = 0; s < 3; s++) {
+            ck_assert_int_le(p->stage[s].program->g->depth, 3 - s < micro ? 3 - s : micro);
+            ck_assert(fits(p->stage[s].program));
+        }
+        ck_assert(proved(p));
+    }
+    ck_assert_int_gt(more, 0);
+    hb_arena_free(a);
+}
+END_TEST
+
+// --- where messages of a step stand ---
+
+static bool is_op(const syn_program *p, int i, ir_op op)
+{
+    return p->instr.p[i].kind == SYN_OP && p->g->nodes.p[p->instr.p[i].node].op == op;
+}
+
+static bool reads(const syn_instr *in, int buffer)
+{
+    for (int k = 0; k < in->n_in; k++)
+        if (in->in[k] == buffer) return true;
+    return false;
+}
+
+// The receive at instruction i: from there on each stands before what reads it.
+static void check_late(const syn_program *p, int i)
+{
+    const syn_slot slot = syn_slot_of(p);
+    int made = p->instr.p[i].out[0];
+    ck_assert_int_gt(i, slot.first);
+    ck_assert_int_lt(i, slot.back);
+    for (; p->instr.p[i].turn == IR_BEFORE; i++)
+        made = p->instr.p[i].n_out > 0 ? p->instr.p[i].out[0] : made;
+    ck_assert(reads(&p->instr.p[i], made));
+}
+
+START_TEST(late)
+{
+    hb_arena *a = hb_arena_new();
+    static const char *const strategies[] = {"dp-prop", "zero", "tp", "auto"};
+    int received = 0, both = 0, early = 0;
+    for (int k = 0; k < 4; k++) {
+        syn_staged *p = must_plan(a, tiny(a), 3, (const int[]){0, 1, 2}, 4, strategies[k]);
+        for (int s = 0; s < 3; s++) {
+            syn_program *x = p->stage[s].program;
+            const syn_slot slot = syn_slot_of(x);
+            int last_send = -1, first_recv = x->instr.n;
+            for (int i = 0; i < x->instr.n; i++) {
+                bool recv = is_op(x, i, IR_OP_recv);
+                if (recv && x->instr.p[i].turn == IR_BEFORE) {
+                    check_late(x, i);
+                    received++;
+                    x->instr.p[i].turn = IR_SLOT; // in every micro-batch
+                    ck_assert(!proved(p));
+                    x->instr.p[i].turn = IR_BEFORE;
+                }
+                if (i < slot.end && is_op(x, i, IR_OP_send) && x->instr.p[i].turn == IR_AFTER) {
+                    ck_assert_int_gt(i, slot.back); // the sum of the tied gradient
+                    early++;
+                    x->instr.p[i].turn = IR_SLOT_BACK;
+                    ck_assert(!proved(p));
+                    x->instr.p[i].turn = IR_AFTER;
+                }
+                if (i < slot.end) continue;
+                if (recv && first_recv > i) first_recv = i;
+                if (is_op(x, i, IR_OP_send) && first_recv == x->instr.n) last_send = i;
+            }
+            both += last_send >= 0 && first_recv < x->instr.n;
+            for (int i = slot.end; i < last_send; i++) // nothing is updated before
+                ck_assert(x->instr.p[i].kind != SYN_OP ||
+                          x->g->nodes.p[x->instr.p[i].node].phase != IR_UPDATE ||
+                          !(ir_op_of(x->g->nodes.p[x->instr.p[i].node].op)->flags & IR_IN_PLACE));
+        }
+    }
+    ck_assert_int_eq(received, 4);
+    ck_assert_int_ge(both, 2);
+    ck_assert_int_ge(early, 2);
+    ir_graph *g = ir_build(a, "examples/gpt2-tiny/graph.json",
+                           &(ir_options){.precision = IR_PRECISION_BF16}, hb_diag_new(a));
+    ir_stages *cut = ir_stages_cut(a, g, 2, (const int[]){0, 1}, hb_diag_new(a));
+    int copies = 0; // of a parameter: cast before it is sent
+    for (int i = 0; i < cut->ports.n; i++) {
+        const ir_node *n = &cut->graph[0]->nodes.p[cut->ports.p[i].send];
+        const ir_tensor *t = &cut->graph[0]->tensors.p[n->in[0]];
+        if (cut->ports.p[i].from > 0 || n->phase != IR_FORWARD || t->dim[0] != 211) continue;
+        ck_assert_int_eq(t->dtype, IR_BF16);
+        copies++;
+    }
+    ck_assert_int_eq(copies, 1);
+    hb_arena_free(a);
+}
+END_TEST
+
 // --- records ---
 
 static bool all_good(hb_arena *a, const syn_staged *p, const record *const *rec)
@@ -434,6 +580,8 @@ int main(void)
     tcase_add_test(t, orders);
     tcase_add_test(t, rings);
     tcase_add_test(t, records);
+    tcase_add_test(t, depth);
+    tcase_add_test(t, late);
     tcase_add_test(t, graphs);
     tcase_add_test(t, waits);
     suite_add_tcase(s, t);

@@ -1,0 +1,141 @@
+#include "synth/search/stage_orders.h"
+
+#include <math.h>
+
+#include "costmodel/slot_order.h"
+#include "synth/passes/arena_plan.h"
+#include "synth/passes/workspace.h"
+#include "synth/price/price_stages.h"
+
+typedef struct chooser {
+    hb_arena *a;
+    syn_staged *p;
+    syn_stage_prices *prices;
+    int micro;
+    int *most; // by stage: under way, as far as memory and use go
+} chooser;
+
+// The orders of one try.
+typedef struct orders {
+    double sec;
+    int64_t under_way; // in all stages
+    int *depth;        // by stage
+    cost_slot **slot;  // by stage
+} orders;
+
+void syn_order_1f1b(hb_arena *a, syn_program *p, int depth)
+{
+    int k = p->g->micro_batches, back = 0;
+    p->order.n = 0;
+    for (int m = 0; m < k && k > 1; m++) {
+        HB_PUSH(a, &p->order, (syn_half){m, false});
+        if (m + 1 >= depth) HB_PUSH(a, &p->order, (syn_half){back++, true});
+    }
+    while (k > 1 && back < k)
+        HB_PUSH(a, &p->order, (syn_half){back++, true});
+}
+
+// How many places the ring may have in memory.
+static int room_for(const syn_program *p, int most)
+{
+    int depth = p->g->depth > 1 ? p->g->depth : 1;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        int64_t left = p->cluster->cls[p->mesh->cluster_class[c]].capacity - p->peak_bytes[c] -
+                       syn_workspace_bytes(p, c);
+        if (p->ring_bytes[c] == 0) continue;
+        int64_t more = left > 0 ? left / p->ring_bytes[c] : 0;
+        if (depth + more < most) most = (int)(depth + more);
+    }
+    return most > depth ? most : depth;
+}
+
+static void keep(chooser *x, const orders *o)
+{
+    for (int s = 0; s < x->p->n; s++) {
+        syn_program *q = x->p->stage[s].program;
+        q->order.n = 0;
+        for (int i = 0; i < 2 * x->micro; i++)
+            HB_PUSH(x->a, &q->order, (syn_half){o->slot[s][i].m, o->slot[s][i].back});
+    }
+}
+
+static orders as_planned(chooser *x)
+{
+    int n = x->p->n;
+    orders o = {.depth = HB_ARRAY(x->a, int, n), .slot = HB_ARRAY(x->a, cost_slot *, n)};
+    for (int s = 0; s < n; s++) {
+        const syn_program *q = x->p->stage[s].program;
+        o.depth[s] = q->g->depth;
+        o.under_way += q->g->depth;
+        o.slot[s] = hb_alloc(x->a, sizeof **o.slot * (size_t)(2 * x->micro));
+        for (int i = 0; i < q->order.n; i++)
+            o.slot[s][i] = (cost_slot){(int)q->order.p[i].m, q->order.p[i].back};
+    }
+    o.sec = syn_price_orders(x->prices);
+    return o;
+}
+
+// At most `times` as many under way as 1F1B has.
+static orders played(chooser *x, double times)
+{
+    const syn_staged *p = x->p;
+    orders o = {.depth = HB_ARRAY(x->a, int, p->n), .slot = HB_ARRAY(x->a, cost_slot *, p->n)};
+    cost_pipe_stage *stage = HB_ARRAY(x->a, cost_pipe_stage, p->n);
+    cost_pipe_port *port = HB_ARRAY(x->a, cost_pipe_port, p->cut->ports.n + 1);
+    int n_ports = 0;
+    for (int s = 0; s < p->n; s++) {
+        int depth = (int)fmin(x->most[s], ceil(times * (p->n - s)));
+        stage[s] =
+            (cost_pipe_stage){p->stage[s].before, p->stage[s].forward, p->stage[s].backward, depth};
+    }
+    for (int i = 0; i < p->cut->ports.n; i++) {
+        const ir_port *q = &p->cut->ports.p[i];
+        if (ir_in_slot(q->turn)) port[n_ports++] = (cost_pipe_port){q->from, q->to, p->port_sec[i]};
+    }
+    cost_order_slots(x->a, p->n, stage, n_ports, port, x->micro, o.slot, o.depth);
+    for (int s = 0; s < p->n; s++)
+        o.under_way += o.depth[s];
+    keep(x, &o);
+    o.sec = syn_price_orders(x->prices);
+    return o;
+}
+
+static void take(chooser *x, const orders *o)
+{
+    keep(x, o);
+    for (int s = 0; s < x->p->n; s++) {
+        syn_program *q = x->p->stage[s].program;
+        if (q->g->depth == o->depth[s]) continue;
+        x->p->cut->graph[s]->depth = o->depth[s];
+        syn_arena(q);
+    }
+    syn_price_orders(x->prices);
+}
+
+void syn_choose_orders(hb_arena *a, syn_staged *p, const int *most)
+{
+    hb_arena *own = hb_arena_new();
+    chooser x = {.a = a, .p = p, .micro = p->g->micro_batches};
+    orders try[SYN_DEPTH_TRIES + 1];
+    int n = 1, best = 0;
+    x.prices = syn_stage_prices_new(a, p);
+    x.most = HB_ARRAY(own, int, p->n);
+    if (x.micro < 2) {
+        syn_price_orders(x.prices);
+        hb_arena_free(own);
+        return;
+    }
+    for (int s = 0; s < p->n; s++)
+        x.most[s] = room_for(p->stage[s].program,
+                             most && most[s] > 0 && most[s] < x.micro ? most[s] : x.micro);
+    try[0] = as_planned(&x);
+    for (; n <= SYN_DEPTH_TRIES && p->n > 1; n++)
+        try[n] = played(&x, 1 + (n - 1) * SYN_DEPTH_STEP);
+    for (int k = 1; k < n; k++)
+        if (try[k].sec < try[best].sec) best = k;
+    double near = try[best].sec * (1 + SYN_DEPTH_NEAR);
+    for (int k = 0; k < n; k++)
+        if (try[k].sec <= near && try[k].under_way < try[best].under_way) best = k;
+    take(&x, &try[best]);
+    hb_arena_free(own);
+}
