@@ -2,10 +2,11 @@
 """The models of zoo.py, exported, planned, proved and trained beside PyTorch.
 
     zoo_run.py [FAMILY…] [--hapc build-release/bin/hapc] [--strategies auto,dp-prop,zero,tp]
-               [--cluster clusters/laptop.yaml] [--write docs/coverage.md]
+               [--cluster clusters/laptop.yaml] [--write docs/coverage.md] [--stages 0@left,1@right:4 …]
 
-For each family and strategy: 8 steps of AdamW on 4 unequal CPU ranks. Losses must be PyTorch's to 1e-5
-of themselves, `hapc check` must prove the plan, and the gradients of step 1 (of the first strategy) must
+For each family and strategy: 10 steps of AdamW on 4 unequal CPU ranks; with --stages in stages, each time
+with as many micro-batches as stand behind the colon. Losses must be PyTorch's to 1e-5 of themselves, in
+stages to 1e-6, `hapc check` must prove the plan, and the gradients of step 1 (of the first strategy) must
 be PyTorch's. Modules are in eval mode (dropout has PyTorch's own random numbers); --export also exports
 each in train mode, with the dropout of its configuration, and plans that.
 """
@@ -34,8 +35,8 @@ import zoo  # noqa: E402
 from hap_export import ExportError, export, safetensors  # noqa: E402
 from hap_export.front import Call  # noqa: E402
 
-STEPS, RATE = 8, 1e-3
-CLOSE = 1e-5  # of a loss
+STEPS, RATE = 10, 1e-3
+CLOSE, CLOSE_IN_STAGES = 1e-5, 1e-6  # of a loss
 GRADIENT = 1e-4  # of a gradient's norm, beside 1e-6 of all gradients' norm
 
 
@@ -101,11 +102,14 @@ class Family:
     def at(self, file: str) -> str:
         return os.path.join(self.folder, file)
 
-    def train(self, strategy: str, grads: bool) -> float:
+    def train(self, strategy: str, grads: bool, stages: str = "") -> float:
         """The largest relative difference of a loss."""
-        o, plan = self.options, self.at(f"plan-{strategy}")
-        keep = ["--keep-grads"] if grads else []
-        hapc(o.hapc, self.at("graph.json"), o.cluster, "-q", "-o", plan, "--strategy", strategy, *keep)
+        o, plan = self.options, self.at(f"plan-{strategy}-{stages}")
+        more = ["--keep-grads"] if grads else []
+        if stages:
+            of, micro_batches = stages.split(":")
+            more += ["--stages", of, "--micro-batches", micro_batches]
+        hapc(o.hapc, self.at("graph.json"), o.cluster, "-q", "-o", plan, "--strategy", strategy, *more)
         hapc(o.hapc, "check", plan)
         init = ["--init", self.at("init.safetensors"), *self.inputs]
         out = hapc(o.hapc, "run", plan, "--steps", STEPS, "--json", *init)
@@ -114,7 +118,7 @@ class Family:
         if len(losses) != STEPS:
             raise Wrong(f"{strategy}: {len(losses)} steps")
         worst = max(abs(a - b) / max(abs(b), 1e-3) for a, b in zip(losses, self.losses))
-        if not worst <= CLOSE:
+        if not worst <= (CLOSE_IN_STAGES if stages else CLOSE):
             raise Wrong(f"{strategy}: a loss is {worst:.1e} from PyTorch's: {losses} {self.losses}")
         if grads:
             hapc(o.hapc, "run", plan, "--steps", 1, "--json", *init, "--save-grads", self.at("grads"))
@@ -141,7 +145,7 @@ def try_family(name: str, options) -> dict:
             out["nodes"] = len(family.doc["nodes"])
             out["ops"] = sorted({n["op"] for n in family.doc["nodes"]})
             for i, strategy in enumerate(options.strategies):
-                out[strategy] = family.train(strategy, i == 0)
+                out[strategy] = max(family.train(strategy, i == 0, x) for x in options.stages or [""])
             if options.export:
                 module, inputs, loss = prepared(name, train=True)
                 graph = os.path.join(folder, "train.json")
@@ -163,6 +167,7 @@ def main() -> int:
     parser.add_argument("--hapc", default=os.path.join(os.environ.get("HAP_BUILD", "build-release"), "bin", "hapc"))
     parser.add_argument("--cluster", default=os.path.join(ROOT, "clusters", "laptop.yaml"))
     parser.add_argument("--strategies", type=lambda s: [x for x in s.split(",") if x], default=["auto", "dp-prop", "zero", "tp"])
+    parser.add_argument("--stages", action="append")
     parser.add_argument("--export", action="store_true", help="also with dropout: exported and planned")
     options = parser.parse_args()
     torch.set_num_threads(1)
