@@ -13,7 +13,7 @@
 
 #include "cli/build.h"
 #include "cli/cli.h"
-#include "ir/base/sha256.h"
+#include "emit/manifest.h"
 #include "ir/stages.h"
 #include "synth/certify/check_stages.h"
 #include "synth/certify/modp.h"
@@ -57,19 +57,6 @@ static record *run_recorder(hb_arena *a, const char *dir, int stage, int *code)
     else if (rc > 0)
         fprintf(stderr, "%.*s", HB_ARG(output));
     return rec && hb_diag_count(d) == 0 ? rec : NULL;
-}
-
-static bool edited(hb_arena *a, const char *dir, const hb_tree *plan)
-{
-    hb_str program, buffers;
-    const char *why = NULL;
-    const hb_tree *sha = hb_get(plan, "program");
-    if (!sha || sha->kind != HB_TEXT) return true;
-    if (!hb_read_file(a, hb_fmt(a, "%s/program.c", dir).p, &program, &why) ||
-        !hb_read_file(a, hb_fmt(a, "%s/buffers.h", dir).p, &buffers, &why))
-        return true;
-    hb_str both = hb_fmt(a, "%.*s%.*s", HB_ARG(program), HB_ARG(buffers));
-    return !hb_str_eq(sha->s, hb_sha256_hex(a, both));
 }
 
 // Does a declared tensor lie as the pins allow?
@@ -126,7 +113,8 @@ static bool keeps_pins(hb_arena *a, const cli_inputs *in, const hb_tree *plan, c
 typedef struct checked {
     hb_arena *a;
     const char *dir, *dumps;
-    bool quiet, json, edited;
+    bool quiet, json, accept, edited;
+    manifest_changes changes;
     cli_inputs in;
     const hb_tree *plan;
 } checked;
@@ -147,16 +135,33 @@ static int not_proved(const checked *c, hb_str why)
         c->edited ? "" : "\nThe program is as hapc wrote it, so this is a bug; please report it");
 }
 
-static void say_proved(const checked *c, const record *rec, int calls, int ranks, bool run)
+// What changed since the files were written or taken in last; with --accept it is taken in.
+static int take_in(const checked *c)
+{
+    hb_str why, what = manifest_text(c->a, &c->changes, MANIFEST_INPUT);
+    if (what.n == 0) return CLI_OK;
+    if (c->accept && !manifest_write(c->a, c->dir, &why))
+        return cli_error(CLI_INPUT, "%.*s", HB_ARG(why));
+    if (c->quiet || c->json) return CLI_OK;
+    if (c->accept)
+        printf("accepted: %.*s\n", HB_ARG(what));
+    else
+        printf("changed since: %.*s; `hapc check --accept` takes it in, as `hapc run` wants\n",
+               HB_ARG(what));
+    return CLI_OK;
+}
+
+static int say_proved(const checked *c, const record *rec, int calls, int ranks, bool run)
 {
     if (c->json)
-        printf("{\"proved\":true,\"edited\":%s,\"calls\":%d,\"ranks\":%d}\n",
-               c->edited ? "true" : "false", calls, ranks);
+        printf("{\"proved\":true,\"edited\":%s,\"accepted\":%s,\"calls\":%d,\"ranks\":%d}\n",
+               c->edited ? "true" : "false", c->accept ? "true" : "false", calls, ranks);
     else if (!c->quiet)
         printf(
             "proved: %s/program.c%s computes %s/graph.json on %d rank%s (%d calls, %d tensors%s)\n",
             c->dir, c->edited ? ", edited," : "", c->dir, ranks, ranks == 1 ? "" : "s", calls,
             rec->tensors.n, run ? "; run modulo 2^61-1" : "");
+    return take_in(c);
 }
 
 static int calls_of(const record *rec)
@@ -218,8 +223,7 @@ static int check_stages(checked *c, const hb_tree *list)
     }
     if (!cut) return CLI_INPUT;
     if (!syn_check_stages(c->a, c->in.g, cut, rec, &why)) return not_proved(c, why);
-    say_proved(c, rec[0], calls, ranks, run);
-    return CLI_OK;
+    return say_proved(c, rec[0], calls, ranks, run);
 }
 
 static int check_folder(checked *c)
@@ -230,7 +234,15 @@ static int check_folder(checked *c)
     if (!c->plan || !cli_plan_options(c->a, c->plan, &options_of_plan) ||
         !cli_load(c->a, hb_fmt(c->a, "%s/graph.json", c->dir).p, NULL, &options_of_plan, &c->in))
         return CLI_INPUT;
-    c->edited = edited(c->a, c->dir, c->plan);
+    c->changes = manifest_compare(c->a, c->dir);
+    hb_str kernels = manifest_text(c->a, &c->changes, MANIFEST_KERNELS);
+    c->edited = manifest_text(c->a, &c->changes, MANIFEST_CHECKED).n > 0;
+    if (kernels.n > 0)
+        return cli_error(CLI_INPUT,
+                         "not proved: %.*s since hapc wrote it; what runs on GPUs in place of a "
+                         "group of calls is not read by the check\nhint: plan again, or `hapc run "
+                         "--unproved`",
+                         HB_ARG(kernels));
     const hb_tree *stages = hb_get(c->plan, "stages");
     if (stages && stages->kind == HB_LIST) return check_stages(c, stages);
     record *rec = record_program(c, 0, &code);
@@ -246,17 +258,18 @@ static int check_folder(checked *c)
         !syn_check_modp(c->a, g, c->in.f, rec, &run, &why))
         return not_proved(c, why);
     if (!keeps_pins(c->a, &c->in, c->plan, rec)) return CLI_INPUT;
-    say_proved(c, rec, calls_of(rec), rec->n_ranks, run);
-    return CLI_OK;
+    return say_proved(c, rec, calls_of(rec), rec->n_ranks, run);
 }
 
 int cmd_check(int argc, char **argv)
 {
     checked c = {.dumps = ""};
-    const cli_option options[] = {
-        {"-q", NULL, &c.quiet}, {"--json", NULL, &c.json}, {"-d", &c.dumps, NULL}};
+    const cli_option options[] = {{"-q", NULL, &c.quiet},
+                                  {"--json", NULL, &c.json},
+                                  {"--accept", NULL, &c.accept},
+                                  {"-d", &c.dumps, NULL}};
     cli_line line = {.least = 1, .most = 1, .rest = &c.dir};
-    int code = cli_parse("check", argc, argv, options, 3, &line);
+    int code = cli_parse("check", argc, argv, options, 4, &line);
     if (code != CLI_GO) return code;
     c.a = hb_arena_new();
     code = check_folder(&c);

@@ -10,10 +10,11 @@
 #include "cli/build.h"
 #include "cli/cli.h"
 #include "cli/launch.h"
+#include "emit/manifest.h"
 
 typedef struct run_options {
     const char *dir, *backend, *cuda; // backend: NULL the plan's; cuda: the value of --cuda
-    bool dry, verbose;
+    bool dry, verbose, unproved;
 } run_options;
 
 // Ranks of the mesh with their devices, from plan.json.
@@ -69,12 +70,31 @@ static int on_cpus(const run_options *o)
                      o->cuda);
 }
 
+// Is the folder as it was proved? What was changed since is run with --unproved alone.
+static bool as_proved(hb_arena *a, const run_options *o)
+{
+    manifest_changes c = manifest_compare(a, o->dir);
+    hb_str what = manifest_text(a, &c, MANIFEST_CHECKED);
+    if (what.n == 0) return true;
+    if (o->unproved) {
+        fprintf(stderr, "note: not proved: %.*s\n", HB_ARG(what));
+        return true;
+    }
+    cli_error(CLI_INPUT, "%s is not what was proved: %.*s%s", o->dir, HB_ARG(what),
+              c.there ? "" : "; there is no " MANIFEST_NAME);
+    fprintf(stderr,
+            "hint: `hapc check --accept %s` proves it as it is and takes it in; --unproved runs it "
+            "without\n",
+            o->dir);
+    return false;
+}
+
 static int run_plan(hb_arena *a, const run_options *o, run_job *j)
 {
     int code = CLI_INPUT;
     const hb_tree *plan = cli_plan(a, o->dir);
     hb_str binary;
-    if (!plan || !read_ranks(a, plan, j)) return CLI_INPUT;
+    if (!plan || !as_proved(a, o) || !read_ranks(a, plan, j)) return CLI_INPUT;
     j->cuda = o->backend ? strcmp(o->backend, "cuda") == 0 : j->on_gpus;
     if (o->cuda && !j->cuda) return on_cpus(o);
     if (j->cuda && hb_get(plan, "stages"))
@@ -104,10 +124,12 @@ static int run(hb_arena *a, int argc, char **argv)
 {
     run_job j = {.arg = HB_ARRAY(a, char *, argc + 1)};
     run_options o = {0};
-    const cli_option options[] = {
-        {"--backend", &o.backend, NULL}, {"--dry-run", NULL, &o.dry}, {"--cuda", &o.cuda, NULL}};
+    const cli_option options[] = {{"--backend", &o.backend, NULL},
+                                  {"--dry-run", NULL, &o.dry},
+                                  {"--unproved", NULL, &o.unproved},
+                                  {"--cuda", &o.cuda, NULL}};
     cli_line line = {.least = 1, .most = 1, .rest = &o.dir, .passed = j.arg};
-    int code = cli_parse("run", argc, argv, options, 3, &line);
+    int code = cli_parse("run", argc, argv, options, 4, &line);
     if (code != CLI_GO) return code;
     j.n_args = line.n_passed;
     for (int i = 0; i < j.n_args; i++)

@@ -44,7 +44,6 @@ typedef struct emit_lines {
     int *line;    // by index of instr
     hb_str *expr; // by buffer: how program.c's main names it, "h[3].ln_1"
     int n_lines;
-    hb_str sha; // of the text of program.c and buffers.h
 } emit_lines;
 
 // False with *why (one sentence, "not supported: …") if the program needs what runtime.h does not
@@ -78,8 +77,7 @@ bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why);
 void emit_stages_program(hb_buf *out, hb_buf *buffers, const syn_staged *p, const emit_plan *about);
 void emit_stages_text(hb_buf *out, const syn_staged *p, const emit_plan *about); // the report
 void emit_stages_json(hb_buf *out, const syn_staged *p);                         // for --json
-// plan.json; sha: of the text of program.c and buffers.h.
-void emit_stages_plan_json(hb_buf *out, const syn_staged *p, const emit_plan *about, hb_str sha);
+void emit_stages_plan_json(hb_buf *out, const syn_staged *p, const emit_plan *about);
 // As emit_folder: program.c, buffers.h, plan.json and report.txt, graph and cluster.
 bool emit_stages_folder(hb_arena *a, const syn_staged *p, const emit_plan *about, const char *dir,
                         hb_str *why);

@@ -2,6 +2,7 @@
 
 #include "emit/consts_file.h"
 #include "emit/emit.h"
+#include "emit/manifest.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,14 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ir/base/sha256.h"
-#include "ir/base/tree.h"
-
 // Every file that a plan may have. Nothing else is ever deleted: what stands beside these in an old
 // plan folder (checkpoints, the programs of build/) moves to the new one, or all stays as it was.
 static const char *const ours[] = {
-    "graph.json", "cluster.yaml", "program.c",   "plan.json",          "report.txt",
-    "trace.json", "kernels.cu",   "report.html", "consts.safetensors", "buffers.h"};
+    "graph.json", "cluster.yaml", "program.c",          "plan.json", "report.txt", "trace.json",
+    "kernels.cu", "report.html",  "consts.safetensors", "buffers.h", MANIFEST_NAME};
 enum { N_OURS = sizeof ours / sizeof *ours };
 
 typedef HB_VEC(hb_str) names;
@@ -40,19 +38,6 @@ static bool entries(hb_arena *a, const char *dir, names *all)
     return true;
 }
 
-// The file of curves that the plan in dir came with; empty: none.
-static hb_str curves_of(hb_arena *a, const char *dir)
-{
-    hb_source src = {.name = hb_fmt(a, "%s/cluster.yaml", dir)};
-    const char *why = NULL;
-    if (!hb_read_file(a, src.name.p, &src.text, &why)) return (hb_str){0};
-    const hb_tree *top = hb_yaml_read(a, &src, hb_diag_new(a));
-    const hb_tree *file = top && top->kind == HB_TABLE ? hb_get(top, "measured") : NULL;
-    if (!file || file->kind != HB_TEXT) return (hb_str){0};
-    const char *name = hb_fmt(a, "%.*s", HB_ARG(file->s)).p, *slash = strrchr(name, '/');
-    return hb_str_c(a, slash ? slash + 1 : name);
-}
-
 static bool is_ours(hb_str name, hb_str curves)
 {
     for (int i = 0; i < N_OURS; i++)
@@ -64,7 +49,7 @@ static bool is_ours(hb_str name, hb_str curves)
 // and never through links.
 static void remove_plan(hb_arena *a, const char *dir)
 {
-    hb_str curves = curves_of(a, dir);
+    hb_str curves = manifest_curves(a, dir);
     for (int i = 0; i < N_OURS; i++)
         unlink(hb_fmt(a, "%s/%s", dir, ours[i]).p);
     if (curves.n > 0) unlink(hb_fmt(a, "%s/%s", dir, curves.p).p);
@@ -86,7 +71,7 @@ static bool move_others(hb_arena *a, const char *from, const char *to, names *ot
 {
     names all = {0};
     struct stat here, s;
-    hb_str curves = curves_of(a, from);
+    hb_str curves = manifest_curves(a, from);
     if (lstat(to, &here) != 0 || lstat(from, &s) != 0 || !entries(a, from, &all)) {
         *why = hb_fmt(a, "%s: %s", from, strerror(errno));
         return false;
@@ -164,12 +149,6 @@ static void add(folder *f, const char *name, hb_buf *text)
     f->file[f->n++].text = hb_done(text);
 }
 
-static hb_str sha_of(hb_arena *a, hb_buf *program, hb_buf *buffers)
-{
-    hb_str both = hb_fmt(a, "%.*s%.*s", HB_ARG(hb_done(program)), HB_ARG(hb_done(buffers)));
-    return hb_sha256_hex(a, both);
-}
-
 static folder texts_of(hb_arena *a, const emit_plan *e)
 {
     folder f = {.g = e->p->g, .cluster = e->p->cluster, .graph_path = e->graph_path};
@@ -179,7 +158,6 @@ static folder texts_of(hb_arena *a, const emit_plan *e)
     for (int k = 0; k < N; k++)
         t[k] = (hb_buf){.arena = a};
     emit_program_c(&t[PROGRAM], &t[BUFFERS], e, &where);
-    where.sha = sha_of(a, &t[PROGRAM], &t[BUFFERS]);
     emit_plan_json(&t[PLAN], e, &where);
     emit_report_text(&t[REPORT], e);
     emit_report_html(&t[PAGE], e, &where);
@@ -201,7 +179,7 @@ static folder texts_of_stages(hb_arena *a, const syn_staged *p, const emit_plan 
     hb_buf program = {.arena = a}, buffers = {.arena = a}, plan = {.arena = a},
            report = {.arena = a};
     emit_stages_program(&program, &buffers, p, about);
-    emit_stages_plan_json(&plan, p, about, sha_of(a, &program, &buffers));
+    emit_stages_plan_json(&plan, p, about);
     emit_stages_text(&report, p, about);
     add(&f, "program.c", &program);
     add(&f, "buffers.h", &buffers);
@@ -218,7 +196,7 @@ static bool put_all(hb_arena *a, const folder *f, const char *dir, hb_str *why)
     for (int i = 0; i < f->n && ok; i++)
         ok = put(a, dir, f->file[i].name, f->file[i].text, why);
     return ok && put_curves(a, f->cluster, dir, why) &&
-           emit_consts(a, f->g, f->graph_path, consts.p, &any, why);
+           emit_consts(a, f->g, f->graph_path, consts.p, &any, why) && manifest_write(a, dir, why);
 }
 
 // Puts the finished folder tmp where target is, an old plan or nothing.

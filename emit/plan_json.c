@@ -349,7 +349,7 @@ static void put_what_if(js *j, const emit_plan *e)
 }
 
 // What was asked for: files, batch, precision, strategy, pins.
-static void put_request(js *j, hb_arena *a, const emit_plan *e, const emit_lines *where)
+static void put_request(js *j, hb_arena *a, const emit_plan *e)
 {
     const syn_program *p = e->p;
     js_text(j, "format", HB_STR("hap.plan"));
@@ -358,7 +358,6 @@ static void put_request(js *j, hb_arena *a, const emit_plan *e, const emit_lines
     js_text(j, "command", e->command);
     js_text(j, "graph", p->g->sha);
     js_text(j, "graph_path", e->graph_path);
-    if (where) js_text(j, "program", where->sha);
     js_text(j, "cluster", p->cluster->sha);
     js_text(j, "cluster_path", e->cluster_path);
     js_text(j, "cluster_name", p->cluster->name);
@@ -525,7 +524,7 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     js j = {out, true};
     const wording *w = wording_of(a, e, step_times_of(a, e));
     js_open(&j, '{');
-    put_request(&j, a, e, where);
+    put_request(&j, a, e);
     put_verdict(&j, e);
     put_others(&j, w, verdict_of(w));
     put_asked(&j, e);

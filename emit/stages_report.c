@@ -158,7 +158,7 @@ static void put_request(js *j, const syn_staged *p, const emit_plan *e)
     js_flag(j, "keep_grads", p->stage[0].program->keep_grads);
 }
 
-void emit_stages_plan_json(hb_buf *out, const syn_staged *p, const emit_plan *e, hb_str sha)
+void emit_stages_plan_json(hb_buf *out, const syn_staged *p, const emit_plan *e)
 {
     js j = {out, true};
     double peak = 0;
@@ -168,7 +168,6 @@ void emit_stages_plan_json(hb_buf *out, const syn_staged *p, const emit_plan *e,
     js_text(&j, "format", HB_STR("hap.plan"));
     js_integer(&j, "version", 1);
     js_text(&j, "producer", hb_fmt(out->arena, "hapc %.*s", HB_ARG(e->version)));
-    js_text(&j, "program", sha);
     put_request(&j, p, e);
     js_integer(&j, "n_ranks", p->n_ranks);
     js_real(&j, "predicted_ms", p->predicted_sec * 1e3);

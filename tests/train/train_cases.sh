@@ -284,7 +284,7 @@ EOF
         run staged staged --steps 5 --json "${from[@]}" $(inputs gpt2-tiny) &&
         sed -i 's/HAP_FORWARD(0), HAP_FORWARD(1), HAP_BACK(0)/HAP_FORWARD(0), HAP_BACK(0), HAP_FORWARD(1)/' "$work/staged/program.c" &&
         grep -q 'FORWARD(0), HAP_BACK(0), HAP_FORWARD(1)' "$work/staged/program.c" &&
-        proved staged && run staged other --steps 5 --json "${from[@]}" $(inputs gpt2-tiny)
+        "$hapc" check --accept -q "$work/staged" && run staged other --steps 5 --json "${from[@]}" $(inputs gpt2-tiny)
     sed 's/,"ms.*//' "$work/staged.out" >"$work/both"
     sed 's/,"ms.*//' "$work/other.out" | cmp - "$work/both" || fail "losses differ"
 }

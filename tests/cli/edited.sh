@@ -1,0 +1,95 @@
+#!/bin/bash
+# A plan folder that was changed after it was proved: what `hapc check` says, what `hapc run` runs.
+set -u
+build=${HAP_BUILD:?}
+hapc=$build/bin/hapc
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+wrong()
+{
+    echo "FAILED: $*"
+    cat "$work/out" "$work/err"
+    failed=1
+}
+
+# code WANTED PATTERN ARGUMENT…: hapc ends so, and says so.
+code()
+{
+    local want=$1 pattern=$2
+    shift 2
+    "$hapc" "$@" >"$work/out" 2>"$work/err"
+    local is=$?
+    [ $is = "$want" ] || wrong "hapc $*: exit $is, wanted $want"
+    [ -z "$pattern" ] || cat "$work/out" "$work/err" | grep -Eq -- "$pattern" || wrong "hapc $*: no '$pattern'"
+}
+
+plan()
+{
+    rm -rf "$work/plan"
+    "$hapc" "$@" -o "$work/plan" -q || exit 1
+    (cd "$work/plan" && sha256sum --quiet -c SHA256SUMS) || wrong "sha256sum of $1"
+}
+p=$work/plan
+
+# An edit that changes nothing is proved, and run once it is taken in.
+plan examples/mlp/graph.json clusters/laptop3.yaml
+code 0 '^proved: ' check "$p"
+grep -q changed "$work/out" && wrong "a change of nothing"
+echo '// a remark' >>"$p/program.c"
+code 0 'program.c, edited, computes' check "$p"
+code 0 'changed since: program.c \(edited\)' check "$p"
+code 0 '"edited":true,"accepted":false' check --json "$p"
+code 1 'is not what was proved: program.c \(edited\)' run "$p" --dry-run
+code 0 'note: not proved: program.c \(edited\)' run "$p" --dry-run --unproved
+code 0 '^accepted: program.c \(edited\)' check --accept "$p"
+code 0 '^proved: ' check "$p"
+grep -q changed "$work/out" && wrong "what was taken in counts as changed"
+code 0 'mpirun' run "$p" --dry-run
+
+# One that changes what is computed is not taken in.
+sed -i 's/op_relu(r/op_tanh(r/' "$p/program.c"
+before=$(cat "$p/SHA256SUMS")
+code 1 'program.c:[0-9]+' check --accept "$p"
+[ "$before" = "$(cat "$p/SHA256SUMS")" ] || wrong "a wrong program was taken in"
+code 1 'is not what was proved' run "$p" --dry-run
+
+# The other files.
+plan examples/mlp/graph.json clusters/laptop3.yaml
+sed -i 's/AT(\([0-9]*\),/AT(1\1,/' "$p/buffers.h"
+code 1 'buffers.h:[0-9]+|program.c:[0-9]+' check --accept "$p"
+code 1 'buffers.h \(edited\)' run "$p" --dry-run
+plan examples/mlp/graph.json clusters/laptop3.yaml
+sed -i 's/"precision":"fp32"/"precision":"tf32"/' "$p/plan.json"
+code 1 'hap_math' check --accept "$p"
+code 1 'plan.json \(edited\)' run "$p" --dry-run
+plan examples/mlp/graph.json clusters/laptop3.yaml
+cp examples/gpt2-tiny/graph.json "$p/graph.json"
+code 1 'graph' check --accept "$p"
+code 1 'graph.json \(edited\)' run "$p" --dry-run
+plan examples/mlp/graph.json clusters/laptop3.yaml
+echo '# mine' >>"$p/cluster.yaml"
+code 0 'changed since: cluster.yaml' check "$p"
+code 0 'mpirun' run "$p" --dry-run
+rm "$p/SHA256SUMS"
+code 1 'there is no SHA256SUMS' run "$p" --dry-run
+code 0 'accepted: .*program.c \(new\)' check --accept "$p"
+code 0 'mpirun' run "$p" --dry-run
+rm "$p/buffers.h"
+code 1 'buffers.h: No such file' check "$p"
+code 1 'buffers.h \(missing\)' run "$p" --dry-run
+
+# Kernels are no part of what is read.
+plan examples/gpt2-tiny/graph.json clusters/h200x4.yaml
+echo '// mine' >>"$p/kernels.cu"
+code 1 'not proved: kernels.cu \(edited\)' check --accept "$p"
+code 1 'kernels.cu \(edited\)' run "$p" --dry-run
+rm "$p/kernels.cu"
+code 1 'not proved: kernels.cu \(missing\)' check "$p"
+plan examples/mlp/graph.json clusters/laptop3.yaml
+touch "$p/kernels.cu"
+code 1 'not proved: kernels.cu \(new\)' check --accept "$p"
+
+[ $failed = 0 ] && echo "edited: all right"
+exit $failed
