@@ -180,6 +180,17 @@ static int read_emulate(reader *r, const hb_tree *machine, int n_devices)
     return (int)hosts->i;
 }
 
+// As mpirun and ssh take it for a host, and not for an option or more than one.
+static bool is_host(hb_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!letter && (i == 0 || !memchr("-_.:@", c, 5))) return false;
+    }
+    return s.n > 0;
+}
+
 static hb_str *read_hosts(reader *r, const hb_tree *machine, int count)
 {
     const hb_tree *t = hb_get(machine, "hosts");
@@ -196,10 +207,12 @@ static hb_str *read_hosts(reader *r, const hb_tree *machine, int count)
         return host;
     }
     for (int i = 0; i < count; i++) {
-        if (t->v[i]->kind == HB_TEXT && t->v[i]->s.n)
+        if (t->v[i]->kind == HB_TEXT && is_host(t->v[i]->s)) {
             host[i] = t->v[i]->s;
-        else
-            hb_error(r->diag, r->src, t->v[i]->at, "expected a host name");
+            continue;
+        }
+        hb_error(r->diag, r->src, t->v[i]->at, "expected a host name");
+        hb_hint(r->diag, "letters, digits and - _ . : @, of which the first is a letter or digit");
     }
     return host;
 }

@@ -2,12 +2,16 @@
 
 #include <string.h>
 
-static hb_str plain(lines *l, hb_str s)
+#include "emit/words.h"
+
+// As it may stand in a comment: on one line, and read as it looks.
+static hb_str plain(lines *l, hb_str text)
 {
+    hb_str s = say_name(l->arena, text);
     hb_buf b = {.arena = l->arena};
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
-        bool odd = c < 32 || c == 127 || (c == '\\' && i + 1 == s.n); // "\" last would join lines
+        bool odd = c == '\\' && i + 1 == s.n; // "\" last would join lines
         bool trigraph = c == '?' && i > 0 && s.p[i - 1] == '?';
         hb_putc(&b, odd ? '?' : trigraph ? '.' : (char)c);
     }

@@ -63,6 +63,10 @@ mkdir "$work/a<b>\"&"
 sed 's|fc1|fc1</script><img src=x onerror=alert(1)>\\u202e\\u001b[31m\\"\&|g' examples/mlp/graph.json >"$work/a<b>\"&/graph.json"
 sed 's|name: laptop|name: "l\\u202e</script>\\e[31m"|; s|cpu4|"c<i>\&\\u2066\\x9b"|; s|here|"h<u>"|' clusters/laptop.yaml >"$work/c.yaml"
 plan hostile "$work/a<b>\"&/graph.json" "$work/c.yaml"
+"$hapc" check -q "$work/hostile" || {
+    echo "FAILED: a name is obeyed in program.c"
+    status=1
+}
 "$hapc" "$work/a<b>\"&/graph.json" "$work/c.yaml" --full >"$work/out"
 if grep -q $'\033\|\xe2\x80\xae' "$work/out"; then
     echo "FAILED: a name is obeyed by a terminal"
