@@ -12,6 +12,18 @@
 #include "synth/search/equal_stages.h"
 #include "synth/search/stage_orders.h"
 
+typedef struct known_stage {
+    const ir_graph *g;
+    const cl_cluster *machines;
+    bool gradients_first;
+    int depth; // that it was planned for
+    syn_result result;
+} known_stage;
+
+struct syn_known_stages {
+    HB_VEC(known_stage) stage;
+};
+
 typedef struct planner {
     hb_arena *a;
     ir_graph *step;
@@ -22,6 +34,7 @@ typedef struct planner {
     int *const *rank;
     const syn_options *o;
     hb_diag *d;
+    syn_known_stages *known; // NULL: none
 } planner;
 
 bool syn_prove_stages(hb_arena *a, const syn_staged *p, hb_str *why)
@@ -85,6 +98,36 @@ bool syn_stage_model(hb_arena *a, const cost_model *m, const bool *machine, int 
     return !m->curves || out->curves;
 }
 
+syn_known_stages *syn_known_stages_new(hb_arena *a)
+{
+    return HB_NEW(a, syn_known_stages);
+}
+
+// A known plan of an equal stage, with as much room at least; or that there is none with less.
+static const known_stage *known_of(const planner *x, const ir_graph *g, const cl_cluster *c,
+                                   bool gradients_first)
+{
+    for (int i = 0; x->known && i < x->known->stage.n; i++) {
+        const known_stage *k = &x->known->stage.p[i];
+        bool ok = k->result.status == SYN_OK;
+        if (k->gradients_first == gradients_first &&
+            (ok ? k->depth >= g->depth : k->depth <= g->depth) &&
+            syn_same_machines(c, k->machines) && syn_same_graph(g, k->g))
+            return k;
+    }
+    return NULL;
+}
+
+// Keeps a stage as it was planned: its plan may be placed anew and named.
+static void learn(planner *x, const ir_graph *g, const cl_cluster *c, bool gradients_first,
+                  const syn_result *r)
+{
+    if (!x->known || (r->status != SYN_OK && r->status != SYN_INFEASIBLE)) return;
+    known_stage k = {g, c, gradients_first, g->depth, *r};
+    if (r->status == SYN_OK) k.result.program = syn_program_for(x->a, r->program, g, c);
+    HB_PUSH(x->a, &x->known->stage, k);
+}
+
 // What comes in is no work of the stage: it is counted in the search, so that no more comes than is
 // read, and with the messages.
 static syn_result plan_graph(planner *x, syn_staged *p, int s, bool gradients_first)
@@ -93,13 +136,23 @@ static syn_result plan_graph(planner *x, syn_staged *p, int s, bool gradients_fi
     syn_options o = *x->o;
     o.baselines = false;
     o.gradients_first = gradients_first;
+    const cl_cluster *c = x->models[s].cluster;
+    const known_stage *known = known_of(x, g, c, gradients_first);
+    if (known) {
+        syn_result res = known->result;
+        if (res.program) res.program = syn_program_for(x->a, res.program, g, c);
+        if (res.program) g->depth = known->depth;
+        return res;
+    }
     syn_result res = syn_synthesize(x->a, g, ir_factorize(x->a, g), &x->models[s], &o);
     p->plan_sec += res.plan_sec;
-    if (res.status != SYN_OK) return res;
-    cost_model own = x->models[s];
-    cost_timeline t;
-    own.port_bandwidth = 0;
-    (void)syn_simulate_plan(res.program, &own, &t);
+    if (res.status == SYN_OK) {
+        cost_model own = x->models[s];
+        cost_timeline t;
+        own.port_bandwidth = 0;
+        (void)syn_simulate_plan(res.program, &own, &t);
+    }
+    learn(x, g, c, gradients_first, &res);
     return res;
 }
 
@@ -260,7 +313,7 @@ syn_staged_result syn_plan_stages(hb_arena *a, ir_graph *step, const cl_cluster 
                                   const syn_stage_wish *wish, const cost_model *models,
                                   int *const *rank, const syn_options *o, hb_diag *d)
 {
-    planner x = {a, step, cluster, n, wish, models, rank, o, d};
+    planner x = {a, step, cluster, n, wish, models, rank, o, d, NULL};
     syn_staged_result r = {.status = SYN_INFEASIBLE};
     if (o->micro_batches > 0) {
         ir_graph *g = ir_variant(a, step, o->micro_batches, o->again, d);
@@ -274,9 +327,10 @@ syn_staged_result syn_plan_stages(hb_arena *a, ir_graph *step, const cl_cluster 
 
 syn_staged_result syn_try_stages(hb_arena *a, const ir_graph *variant, const cl_cluster *cluster,
                                  int n, const syn_stage_wish *wish, const cost_model *models,
-                                 int *const *rank, const syn_options *o, hb_diag *d)
+                                 int *const *rank, const syn_options *o, syn_known_stages *known,
+                                 hb_diag *d)
 {
-    planner x = {a, NULL, cluster, n, wish, models, rank, o, d};
+    planner x = {a, NULL, cluster, n, wish, models, rank, o, d, known};
     return plan(&x, variant);
 }
 

@@ -31,11 +31,16 @@ syn_staged_result syn_plan_stages(hb_arena *a, ir_graph *step, const cl_cluster 
                                   const syn_stage_wish *wish, const cost_model *models,
                                   int *const *rank, const syn_options *o, hb_diag *d);
 
+// Stages that were planned in tries so far, whichever they are stages of. Lives in a.
+typedef struct syn_known_stages syn_known_stages;
+syn_known_stages *syn_known_stages_new(hb_arena *a);
+
 // One try of these, of a variant of the step; neither named nor proved: syn_finish_stages does
 // that, and leaves no plan where the proof fails.
 syn_staged_result syn_try_stages(hb_arena *a, const ir_graph *variant, const cl_cluster *cluster,
                                  int n, const syn_stage_wish *wish, const cost_model *models,
-                                 int *const *rank, const syn_options *o, hb_diag *d);
+                                 int *const *rank, const syn_options *o, syn_known_stages *known,
+                                 hb_diag *d);
 void syn_finish_stages(hb_arena *a, syn_staged_result *r);
 
 // The proof of all stages, as hapc check repeats it of their programs: rec by stage.

@@ -26,6 +26,7 @@ typedef struct asked { // costs of a group that are known
 
 typedef struct found { // the quickest pipeline of one table
     pl_plan plan;
+    pl_problem *table;
     int *group; // by its options
     int64_t micro;
     bool again;
@@ -44,6 +45,9 @@ typedef struct searcher {
     HB_VEC(syn_chunk *) chunks; // by power of two, twice: not again, again; NULL: not yet
     HB_VEC(found) found;
     double best; // of all tables
+    syn_known_stages *stages;
+    syn_staged_result lead; // the best plan
+    double lead_sec;        // less than which counts
     hb_str why;
     double begin;
 } searcher;
@@ -264,6 +268,7 @@ static double look_at(searcher *x, const grouping *g, int64_t micro, bool again,
         return INFINITY;
     }
     leave_room(&p, &f.plan);
+    f.table = hb_copy(x->a, &p, sizeof p);
     HB_PUSH(x->a, &x->found, f);
     if (f.plan.sec < x->best) x->best = f.plan.sec;
     return f.plan.sec;
@@ -356,29 +361,69 @@ static syn_staged_result plan_found(searcher *x, const found *f)
         all[b] = true;
     ir_graph *v = ir_variant(x->a, x->step, f->micro, f->again ? all : NULL, x->d);
     if (!v || !take_machines(x, f, wish, model, rank)) return r;
-    return syn_try_stages(x->a, v, x->m->cluster, f->plan.n, wish, model, rank, x->o, x->d);
+    return syn_try_stages(x->a, v, x->m->cluster, f->plan.n, wish, model, rank, x->o, x->stages,
+                          x->d);
+}
+
+// Plans a pipeline in full. Whether it takes the lead.
+static bool try_plan(searcher *x, const found *f)
+{
+    syn_staged_result r = plan_found(x, f);
+    if (x->o->log && r.plan)
+        fprintf(x->o->log, "stages: %d planned: %.6g ms, %.6g by the table\n", f->plan.n,
+                r.plan->predicted_sec * 1e3, f->plan.sec * 1e3);
+    if (!r.plan && !x->lead.plan) x->lead.why = r.why;
+    if (!r.plan || r.plan->predicted_sec >= x->lead_sec) return false;
+    x->lead = r;
+    x->lead_sec = r.plan->predicted_sec;
+    return true;
+}
+
+// The plan with one layer more in a stage and one less in the one before, or the other way round.
+static bool move_layer(const found *f, int border, bool up, found *out)
+{
+    *out = *f;
+    pl_stage *lower = &out->plan.stage[border - 1], *upper = &out->plan.stage[border];
+    int by = up ? -1 : 1;
+    if ((up ? lower : upper)->n_layers < 2) return false;
+    lower->n_layers += by;
+    upper->first += by;
+    upper->n_layers -= by;
+    out->plan.sec = pl_value(f->table, &out->plan);
+    if (isinf(out->plan.sec)) return false;
+    leave_room(f->table, &out->plan);
+    return true;
+}
+
+// Layers are moved over borders as long as that gains, where stages are few.
+static void move_layers(searcher *x, found *f)
+{
+    bool gains = f->plan.n <= SYN_STAGE_MOVES;
+    for (int tries = 0; gains && tries < SYN_STAGE_MOVES && !over(x);) {
+        gains = false;
+        for (int i = 2; i < 2 * f->plan.n && tries < SYN_STAGE_MOVES && !over(x); i++) {
+            found g;
+            if (!move_layer(f, i / 2, i % 2, &g)) continue;
+            if (g.plan.sec > f->plan.sec * SYN_STAGE_MOVED) continue;
+            tries++;
+            if (!try_plan(x, &g)) continue;
+            *f = g;
+            gains = true;
+        }
+    }
 }
 
 // The best of the quickest pipelines, planned in full.
-static syn_staged_result plan_best(searcher *x, double worth)
+static void plan_best(searcher *x)
 {
-    syn_staged_result best = {.status = SYN_INFEASIBLE, .why = isinf(worth) ? x->why : (hb_str){0}};
-    double sec = worth;
+    found *best = NULL;
     if (x->found.n > 0) qsort(x->found.p, (size_t)x->found.n, sizeof *x->found.p, by_seconds);
-    for (int i = 0; i < x->found.n && i < SYN_STAGE_PLANS && !(best.plan && over(x)); i++) {
-        const found *f = &x->found.p[i];
-        if (f->plan.sec > sec * SYN_STAGE_NEAR) continue;
-        syn_staged_result r = plan_found(x, f);
-        if (x->o->log && r.plan)
-            fprintf(x->o->log, "stages: %d planned: %.6g ms\n", f->plan.n,
-                    r.plan->predicted_sec * 1e3);
-        if (hb_diag_count(x->d) > 0) return r;
-        if (!r.plan && !best.plan) best.why = r.why;
-        if (!r.plan || r.plan->predicted_sec >= sec) continue;
-        best = r;
-        sec = r.plan->predicted_sec;
+    for (int i = 0; i < x->found.n && i < SYN_STAGE_PLANS && !(x->lead.plan && over(x)); i++) {
+        found *f = &x->found.p[i];
+        if (f->plan.sec > x->lead_sec * SYN_STAGE_NEAR || hb_diag_count(x->d) > 0) break;
+        if (try_plan(x, f)) best = f;
     }
-    return best;
+    if (best && hb_diag_count(x->d) == 0) move_layers(x, best);
 }
 
 syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_model *m,
@@ -388,13 +433,18 @@ syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_mode
         .a = a, .step = step, .m = m, .o = o, .d = d, .best = INFINITY, .begin = pool_now()};
     syn_staged_result r = {.status = SYN_INFEASIBLE};
     x.layers = syn_layers_new(a, step);
+    x.stages = syn_known_stages_new(a);
+    x.lead_sec = worth;
     r.why = m->cluster->n_machines < 2 ? HB_STR("stages want two machines or more")
                                        : HB_STR("stages want two layers or more");
     if (!x.layers || m->cluster->n_machines < 2) return r;
     x.why = HB_STR("no stages fit in memory");
     find_kinds(&x);
     make_tables(&x, worth);
-    r = plan_best(&x, worth);
+    x.lead =
+        (syn_staged_result){.status = SYN_INFEASIBLE, .why = isinf(worth) ? x.why : (hb_str){0}};
+    plan_best(&x);
+    r = x.lead;
     if (r.plan) r.plan->plan_sec = pool_now() - x.begin;
     syn_finish_stages(a, &r);
     return r;

@@ -215,19 +215,24 @@ static void cut_half(const cutting *c, double begin, double end, half h, double 
     }
 }
 
+// The last micro-batch is looked at. Its backward half is longer by what is done once behind the
+// micro-batches beside it: that counts as behind them.
 static void cut_times(hb_arena *a, cutting *c)
 {
     double ends[3] = {0};
     syn_simulate_in(a, c->p, &c->time, true);
     for (int i = 0; i < c->p->instr.n; i++)
         ends[half_of_instr(c, i)] = fmax(ends[half_of_instr(c, i)], end_of(c, i));
-    double end = fmax(ends[HALF_FORWARD], ends[HALF_BACKWARD]);
-    double start = c->slot.times > 1 ? end - c->time.round : 0;
-    double middle = fmin(fmax(ends[HALF_FORWARD], start), end);
-    c->before = c->slot.times > 1 ? fmax(end - c->slot.times * c->time.round, 0) : 0;
-    c->after = c->time.total - end;
+    bool slots = c->slot.times > 1;
+    double end = fmax(ends[HALF_FORWARD], ends[HALF_BACKWARD]), start = slots ? c->time.last : 0,
+           round = slots ? c->time.round : end,
+           middle = fmin(fmax(ends[HALF_FORWARD], start), fmin(end, start + round));
+    c->before = slots ? fmax(start - (c->slot.times - 1) * round, 0) : 0;
+    c->after = fmax(c->time.total - start - round, 0);
     cut_half(c, start, middle, HALF_FORWARD, c->forward);
     cut_half(c, middle, end, HALF_BACKWARD, c->backward);
+    for (int l = 0; l < c->layers->n_few && end > middle; l++)
+        c->backward[l] *= (start + round - middle) / (end - middle);
 }
 
 // --- its bytes ---
