@@ -49,24 +49,49 @@ static void wait_a_little(hap_rank *r)
     sched_yield();
 }
 
-static void get_value(hap_rank *r, const hap_port_end *e, int tag, hap_tensor *y)
+// Begins to get the next message of a port.
+static void post_receives(hap_rank *r, hap_port_end *e, int tag)
+{
+    int64_t item = hap_dtype_bytes(e->shape[1].type);
+    e->post = hap_alloc(r, (size_t)(e->n + 1) * sizeof(hap_post *));
+    e->message = hap_alloc(r, (size_t)(e->n + 1) * sizeof(char *));
+    for (int i = 0; i < e->n; i++) {
+        int64_t bytes = e->piece[i].elements * item;
+        e->message[i] = hap_alloc(r, (size_t)bytes);
+        e->post[i] = hap_comm_take(r, e->piece[i].peer, tag, e->message[i], bytes);
+    }
+}
+
+static void get_value(hap_rank *r, hap_port_end *e, int tag, hap_tensor *y)
 {
     int64_t item = hap_dtype_bytes(y->type);
+    if (!e->post) post_receives(r, e, tag);
     char *to = hap_backend_open(r, y, true);
     for (int i = 0; i < e->n; i++) {
         const hap_piece *p = &e->piece[i];
-        char *message = hap_alloc(r, (size_t)(p->elements * item));
-        const char *from = message;
-        hap_post *post = hap_comm_take(r, p->peer, tag, message, p->elements * item);
-        while (!hap_comm_taken(post))
+        const char *from = e->message[i];
+        while (!hap_comm_taken(e->post[i]))
             wait_a_little(r);
         for (int k = 0; k < p->n; k++) {
             memcpy(to + p->run[k].local * item, from, (size_t)(p->run[k].n * item));
             from += p->run[k].n * item;
         }
-        free(message);
+        free(e->message[i]);
     }
     hap_backend_close(r, y, to, true);
+    free(e->post);
+    free(e->message);
+    e->post = NULL;
+}
+
+void hap_ports_step(hap_rank *r)
+{
+    for (int i = 0; r->ports && i < r->ports->n; i++) {
+        hap_port_end *e = &r->ports->end[i];
+        e->messages = e->seen;
+        e->seen = 0;
+        if (e->port->to == r->stage && e->messages > 0 && !e->post) post_receives(r, e, i);
+    }
 }
 
 void hap_port_op(hap_rank *r, const hap_op_call *c)
@@ -77,6 +102,8 @@ void hap_port_op(hap_rank *r, const hap_op_call *c)
     hap_port_pieces(r, e, send);
     if (!send) {
         get_value(r, e, tag, c->out[0]);
+        e->seen++;
+        if (e->seen < e->messages) post_receives(r, e, tag);
         return;
     }
     send_value(r, e, tag, c->in[0]);

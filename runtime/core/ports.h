@@ -28,6 +28,11 @@ typedef struct hap_port_end {
     bool known;          // of a port of this rank's stage: pieces are found
     int n;
     hap_piece *piece;
+    // Receives are posted ahead: the first message of a port at the begin of a step, the next one
+    // when one has come, from the second step on.
+    int64_t messages, seen; // in the step before; in this one so far
+    struct hap_post **post; // by piece: of the next message; NULL: not posted
+    char **message;         // by piece
 } hap_port_end;
 typedef struct hap_ports {
     int n_stages, n;
@@ -48,5 +53,6 @@ void hap_ports_close(hap_rank *r);
 
 // --- port_messages.c: for backends that run programs
 void hap_port_op(hap_rank *r, const hap_op_call *c);
+void hap_ports_step(hap_rank *r); // a step begins
 
 #endif

@@ -21,6 +21,7 @@
 #include "core/inputs.h"
 #include "core/learning_rate.h"
 #include "core/nan_check.h"
+#include "core/ports.h"
 #include "core/report.h"
 #include "core/stage_vars.h"
 #include "core/trace.h"
@@ -149,6 +150,7 @@ static void begin_pass(hap_rank *r)
     hap_nan_before_step(r);
     hap_backend_begin(r);
     r->in_step = true;
+    if (r->loaded) hap_ports_step(r);
     if (r->loaded) hap_comm_vote_start(r, hap_stop_asked());
 }
 

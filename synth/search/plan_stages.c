@@ -190,7 +190,7 @@ static bool sends_gradients(const syn_staged *p, int s)
 // Orders and seconds, from programs as they were planned.
 static void order(planner *x, syn_staged *p)
 {
-    int *most = HB_ARRAY(x->a, int, p->n);
+    int *most = HB_ARRAY(x->a, int, p->n), least = x->n; // a stage waits for those before it
     p->n_ranks = 0;
     for (int s = 0; s < p->n; s++) {
         syn_program *q = p->stage[s].program;
@@ -199,7 +199,8 @@ static void order(planner *x, syn_staged *p)
             p->cut->graph[s]->depth = depth;
             syn_arena(q);
         }
-        syn_order_1f1b(x->a, q, depth);
+        if (depth < least) least = depth;
+        syn_order_1f1b(x->a, q, least);
         p->stage[s].first_rank = p->n_ranks;
         p->n_ranks += q->mesh->n_ranks;
         most[s] = x->wish[s].under_way;

@@ -64,6 +64,8 @@ static cl_cluster *cluster_of(hb_arena *a)
     return c;
 }
 
+static int limit[IR_MAX_STAGES]; // of micro-batches under way, by stage
+
 // Stage s has layers from first[s] on and machine s.
 static syn_staged_result planned(hb_arena *a, ir_graph *g, int n, const int *first, int micro,
                                  const char *strategy)
@@ -80,7 +82,7 @@ static syn_staged_result planned(hb_arena *a, ir_graph *g, int n, const int *fir
         bool *machine = HB_ARRAY(a, bool, c->n_machines);
         machine[s] = true;
         rank[s] = HB_ARRAY(a, int, c->n_ranks);
-        w[s] = (syn_stage_wish){.first_layer = first[s], .machine = machine};
+        w[s] = (syn_stage_wish){first[s], machine, limit[s]};
         m[s] = (cost_model){.cluster = cl_part(a, c, machine, rank[s])};
     }
     syn_staged_result r = syn_plan_stages(a, g, c, n, w, m, rank, &o, d);
@@ -339,6 +341,14 @@ START_TEST(depth)
         ck_assert(proved(p));
     }
     ck_assert_int_gt(more, 0);
+    for (int k = 0; k < 8; k++) { // given limits, some below those of later stages
+        for (int s = 0; s < 3; s++)
+            limit[s] = k >> s & 1 ? 3 : 1;
+        syn_staged *p = must_plan(a, tiny(a), 3, (const int[]){0, 1, 2}, 4, "dp-prop");
+        for (int s = 0; s < 3; s++)
+            ck_assert_int_le(p->stage[s].program->g->depth, limit[s]);
+    }
+    memset(limit, 0, sizeof limit);
     hb_arena_free(a);
 }
 END_TEST

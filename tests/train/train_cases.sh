@@ -219,7 +219,7 @@ staged_resume()
 
 stages()
 {
-    local three=$work/three.yaml two=$work/two.yaml graph=tests/graphs/gpt2-dropout.json
+    local three=$work/three.yaml two=$work/two.yaml four=$work/four.yaml graph=tests/graphs/gpt2-dropout.json
     cat >"$three" <<'EOF'
 name: three
 machines:
@@ -255,11 +255,21 @@ source: datasheet
 EOF
     staged bert-tiny "$two" auto
     "$hapc" report "$work/staged" | grep -q '2 stages on ' || fail "no stages were found"
+    { sed -e 's/name: two/name: four/' -e '/^network/,$d' "$two"
+        cat <<'EOF'
+  - name: n
+    count: 2
+    devices:
+      - {name: cpu3, kind: cpu, f32: 60 GFLOP/s, memory: 12 GiB, memory_bandwidth: 12 GB/s}
+    link: {bandwidth: 4 GB/s, latency: 5 us}
+EOF
+        sed -n '/^network/,$p' "$two"; } >"$four"
     staged mlp clusters/laptop2x2.yaml 0@left,1@right --strategy dp-prop
     staged mlp clusters/laptop2x2.yaml 0@right,1@left --strategy tp --micro-batches 4
     staged bert-tiny clusters/laptop2x2.yaml 0@left,1-2@right --strategy dp-prop --micro-batches 2
     staged vit-tiny clusters/laptop2x2.yaml 0@left,1@right --micro-batches 2
     staged bert-moe-tiny clusters/laptop2x2.yaml 0-3@right,4-9@left --strategy zero
+    staged bert-moe-tiny "$four" 0-2@m0,3-5@n1,6-7@m1,8-9@n0 --strategy dp-prop --micro-batches 2
     staged gpt2-tiny "$three" 0@b,1@a,2@c --strategy dp-prop --micro-batches 4
     staged gpt2-tiny "$three" 0@a,1-2@b+c --strategy tp --micro-batches 2 --recompute 1-1
     staged gpt2-tiny "$three" 0@c,1@b,2@a --strategy zero --micro-batches 4
