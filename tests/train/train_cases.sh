@@ -269,7 +269,7 @@ EOF
     staged bert-tiny clusters/laptop2x2.yaml 0@left,1-2@right --strategy dp-prop --micro-batches 2
     staged vit-tiny clusters/laptop2x2.yaml 0@left,1@right --micro-batches 2
     staged bert-moe-tiny clusters/laptop2x2.yaml 0-3@right,4-9@left --strategy zero
-    staged bert-moe-tiny "$four" 0-2@m0,3-5@n1,6-7@m1,8-9@n0 --strategy dp-prop --micro-batches 2
+    staged bert-moe-tiny "$four" 0-2@m.0,3-5@n.1,6-7@m.1,8-9@n.0 --strategy dp-prop --micro-batches 2
     staged gpt2-tiny "$three" 0@b,1@a,2@c --strategy dp-prop --micro-batches 4
     staged gpt2-tiny "$three" 0@a,1-2@b+c --strategy tp --micro-batches 2 --recompute 1-1
     staged gpt2-tiny "$three" 0@c,1@b,2@a --strategy zero --micro-batches 4
