@@ -4,9 +4,10 @@
 //
 //     pair_list_test [pairs each] [seed]
 //
-// Every element is to be made once, of rows that are there; every part is to be sent once all of it
-// is made; and all is to end. Lists that are spoilt on purpose are to be noticed: a wait or a tile
-// is left out, a tally ends early, a part waits for its own chunk's tiles alone.
+// Every element is to be made once, of rows that are there; what adds others' parts is to wait for
+// none but those of its rows; every part is to be sent once all of it is made; and all is to end.
+// Lists that are spoilt on purpose are to be noticed: a wait or a tile is left out, a tally ends
+// early, a part waits for its own chunk's tiles alone.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,6 +227,27 @@ static bool all_made(const rank *q, int member, hap_range of)
     return true;
 }
 
+static hap_range part_of(const rank *q, int k, int member)
+{
+    int64_t lo, hi, first = cuda_pair_rows(&q->r, &q->p, member).lo;
+    hap_part_rows(&q->r, &q->p, k, member, &lo, &hi);
+    return (hap_range){lo - first, hi - lo};
+}
+
+// Sums: each part that an entry waits for has some of its rows.
+static void check_waits(const rank *q)
+{
+    for (int i = 0; i < q->list.n_entries; i++) {
+        const tile_entry *e = &q->list.entry[i];
+        const int each = tile_shapes[e->slot].rows,
+                  end = e->row + each * (e->kind & TILE_RIGHT ? 1 : 2);
+        for (int w = e->wait; w < e->wait + e->waits && e->kind & TILE_SUMS; w++) {
+            const hap_range part = part_of(q, q->list.wait[w].until, q->r.id);
+            bad += part.n == 0 || part.lo >= end || part.lo + part.n <= e->row;
+        }
+    }
+}
+
 // Rows of the member's place go to rank `to`, as chunk k.
 static void send(rank *q, int k, int to, int member, hap_range of)
 {
@@ -233,13 +255,6 @@ static void send(rank *q, int k, int to, int member, hap_range of)
     int slot = q->p.consumer ? member : q->r.id;
     memset(t->there[slot] + of.lo, 1, (size_t)of.n);
     raise(t, cuda_put_arrived_flag(&t->r, 1, q->r.id), k);
-}
-
-static hap_range part_of(const rank *q, int k, int member)
-{
-    int64_t lo, hi, first = cuda_pair_rows(&q->r, &q->p, member).lo;
-    hap_part_rows(&q->r, &q->p, k, member, &lo, &hi);
-    return (hap_range){lo - first, hi - lo};
 }
 
 static bool send_gathered(rank *q, int k)
@@ -348,6 +363,8 @@ int main(int argc, char **argv)
             bad = 0;
             draw();
             make_lists((spoil)s);
+            for (int m = 0; m < n_ranks; m++)
+                check_waits(&all[m]);
             bool ended = run();
             if (ended) check();
             endless += !ended;

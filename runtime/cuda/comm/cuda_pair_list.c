@@ -123,23 +123,37 @@ static void add_signals(const maker *x, int k, int from)
     }
 }
 
-// The last chunk that brings others' parts of this member's row.
-static int last_part(const maker *x, int64_t row)
+// Puts behind the list's waits those of a row of tiles of this member's sums; how many.
+static int waits_of(const maker *x, int64_t tile, int64_t all)
 {
-    int last = -1;
-    for (int k = 0; k < x->p->n_chunks; k++) {
-        int64_t lo, hi, first = cuda_pair_rows(x->r, x->p, x->me).lo;
-        hap_part_rows(x->r, x->p, k, x->me, &lo, &hi);
-        if (x->p->chunk[k][0] != 0 && lo <= first + row && first + row < hi) last = k;
+    const int64_t from = tile * x->s->rows, left = all - from;
+    const int before = x->l->n_waits;
+    add_waits(x, x->me, (hap_range){from, left < x->s->rows ? left : x->s->rows});
+    return x->l->n_waits - before;
+}
+
+// Do two rows of tiles of sums wait for the same?
+static bool wait_alike(const maker *x, int64_t one, int64_t other, int64_t all)
+{
+    cuda_pair_list *l = x->l;
+    const int from = l->n_waits, n = waits_of(x, one, all);
+    bool alike = waits_of(x, other, all) == n;
+    for (int i = 0; i < n && alike; i++) { // of each member, in any order
+        const tile_wait *w = l->wait + from, *v = w + n;
+        int k = 0;
+        while (k < n && v[k].flag != w[i].flag)
+            k++;
+        alike = k < n && v[k].until == w[i].until;
     }
-    return last;
+    l->n_waits = from;
+    return alike;
 }
 
 // Rows that add what others made go by what they wait for: the first need not wait for the last's.
 static void add_chunk(const maker *x, int k)
 {
     hap_range rows;
-    const int member = rows_of(x, k, &rows), each = x->s->rows;
+    const int member = rows_of(x, k, &rows);
     const int64_t all = cuda_pair_rows(x->r, x->p, member).n;
     const hap_range tiles = tiles_of(x, rows, all);
     const int from = x->l->n_entries;
@@ -147,8 +161,7 @@ static void add_chunk(const maker *x, int k)
     for (int64_t at = 0, n; at < tiles.n; at += n) {
         n = tiles.n - at;
         for (int64_t i = 1; adds && i < n; i++)
-            if (last_part(x, (tiles.lo + at + i) * each) != last_part(x, (tiles.lo + at) * each))
-                n = i;
+            if (!wait_alike(x, tiles.lo + at, tiles.lo + at + i, all)) n = i;
         add_tiles(x, member, (hap_range){tiles.lo + at, n}, all);
     }
     if (!x->p->consumer && (!adds || x->p->by_rows)) add_signals(x, k, from);
