@@ -2,13 +2,15 @@
 // costmodel/pair_team.h asked as synth/price/pair_cost.c asks it, matmuls and messages by the
 // cluster's curves.
 //
-//     pair_chunks CLUSTER.yaml SHAPES [--cut] [--price CHUNKS]
+//     pair_chunks CLUSTER.yaml SHAPES [--cut] [--price CHUNKS | --each]
 //
 // A line a shape that is run on as many ranks as the cluster has: its name, the form, the chunks
 // that overlap-bench takes and, behind |, the list of tiles: tile, how, groups; or "sequential".
 // Behind # the predicted ms of pair, sequence, matmul, transfer, and of chunks and list. --cut:
 // rows and the weight in proportion to peak rates instead of even.
 // --price: the predicted ms of each of these chunks instead, lines as this program writes them.
+// --each: instead the best list of each form of tiles, with sums and without, to try them all:
+// lines as overlap-bench's --also takes them, with the predicted ms behind #.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +83,11 @@ static void print_groups(int (*g)[3], int n)
     }
 }
 
+static unsigned how_of(const cost_tile_form *f, bool sums, bool by_rows)
+{
+    return (f->turns ? 1u : 0u) | (sums ? 2u : 0u) | (by_rows ? 4u : 0u);
+}
+
 static void choose(team *t)
 {
     chosen best = {.form = COST_EVEN};
@@ -113,14 +120,51 @@ static void choose(team *t)
     print_groups(best.chunk, best.n);
     if (best.list.n) {
         const cost_list *l = &best.list;
-        unsigned how = (l->form->turns ? 1u : 0u) | (l->sums ? 2u : 0u) | (l->by_rows ? 4u : 0u);
-        printf(" | %dx%d %u", l->form->rows, l->form->cols, how | (best.first ? 8u : 0u));
+        printf(" | %dx%d %u", l->form->rows, l->form->cols,
+               how_of(l->form, l->sums, l->by_rows) | (best.first ? 8u : 0u));
         print_groups(best.list.chunk, l->n);
     }
     printf(" # %.3f %.3f %.3f %.3f", 1e3 * least, 1e3 * alone, 1e3 * matmul(t, t->kind[0], t->s.m),
            1e3 * time.transfer);
     if (best.n) printf(" %.3f %.3f", 1e3 * best.at.total, 1e3 * best.list.time.total);
     printf("\n");
+}
+
+// Chunks that any pair has: one a member, own rows first or last.
+static int plain(const team *t, int (*chunk)[3])
+{
+    const int n = t->is.coll == COST_ALL_REDUCE ? 1 : t->is.n;
+    for (int i = 0; i < n; i++)
+        chunk[i][0] = t->ag ? i : (i + 1) % n, chunk[i][1] = 1, chunk[i][2] = 0;
+    return n;
+}
+
+static void print_list(const team *t, const cost_tile_form *f, bool sums, bool by_rows,
+                       int (*chunk)[3], int n, double sec)
+{
+    int all[COST_MAX_PAIR_RANKS][3];
+    printf("%s %s put(1)", t->s.kind, t->s.name);
+    print_groups(all, plain(t, all));
+    printf(" | %dx%d %u", f->rows, f->cols, how_of(f, sums, by_rows));
+    print_groups(chunk, n);
+    printf(" # %.4f\n", 1e3 * sec);
+}
+
+// The best list of each form.
+static void each_form(team *t)
+{
+    t->is.form = COST_PUT(1);
+    for (int i = 0; i < 2 * COST_TILE_FORMS && cost_team_lists(&t->is, t->is.form); i++) {
+        const bool sums = i % 2;
+        int chunk[COST_MAX_CHUNKS][3];
+        cost_pair_tiles tiles;
+        cost_pair_time time;
+        if (sums && t->is.coll != COST_REDUCE_SCATTER) continue;
+        cost_pair p =
+            cost_team_list(&t->is, &cost_tile_forms[i / 2], sums, false, &tiles, t->shares);
+        int n = cost_pair_search(&p, COST_MAX_CHUNKS, chunk, &time);
+        if (n) print_list(t, tiles.form, tiles.sums, tiles.by_rows, chunk, n, time.total);
+    }
 }
 
 static int parse_groups(const char *at, int (*chunk)[3], const char **end)
@@ -204,19 +248,22 @@ int main(int argc, char **argv)
     const char *devices = getenv("HAPC_DEVICES");
     hb_arena *a = hb_arena_new();
     hb_diag *d = hb_diag_new(a);
-    bool uneven = false, usage = argc < 3;
+    bool uneven = false, usage = argc < 3, each = false;
     const char *prices = NULL;
     for (int i = 3; i < argc; i++) {
         bool cuts = strcmp(argv[i], "--cut") == 0;
         if (cuts)
             uneven = true;
+        else if (strcmp(argv[i], "--each") == 0)
+            each = true;
         else if (strcmp(argv[i], "--price") == 0 && i + 1 < argc)
             prices = argv[++i];
         else
             usage = true;
     }
     if (usage) {
-        fprintf(stderr, "usage: pair_chunks CLUSTER.yaml SHAPES [--cut] [--price CHUNKS]\n");
+        fprintf(stderr,
+                "usage: pair_chunks CLUSTER.yaml SHAPES [--cut] [--price CHUNKS | --each]\n");
         return 2;
     }
     cl_cluster *c = cl_read(a, argv[1], devices ? devices : "clusters/devices.yaml", d);
@@ -275,6 +322,8 @@ int main(int argc, char **argv)
         is->rows = whole ? t.all_rows : t.rows;
         if (prices)
             price(&t, prices);
+        else if (each)
+            each_form(&t);
         else
             choose(&t);
     }
