@@ -134,7 +134,7 @@ def main():
         library = least(ours, method="sequential", form=lambda f: not by_put(f))
         torch = least(theirs, method="fused")
         pairs = [x for x in ours if x["method"] == "pair"]
-        chunked = [x for x in pairs if not x.get("tiles")]
+        chunked = [x for x in pairs if not x.get("tiles") and not x.get("list")]
         pairs = [x for x in pairs if x.get("tiles")] or pairs
         planned, best = least(pairs, chosen="planner"), least(pairs)
         same, best_chunked = least(chunked, chosen="planner"), least(chunked)
@@ -181,4 +181,5 @@ def main():
     print(f"#wrong {wrong}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -25,10 +25,10 @@ def several(m, least=2):
     return m.gpus >= least
 
 
-def groups_of(m, cluster, name, *options):
+def groups_of(m, cluster, name, *options, shapes=SHAPES):
     """The planner's groups for the shapes, a file."""
     path = m.path(name)
-    m.run(name, [os.path.join(m.pack, "bin/pair_chunks"), cluster, SHAPES, *options], 30, out=path,
+    m.run(name, [os.path.join(m.pack, "bin/pair_chunks"), cluster, shapes, *options], 30, out=path,
           env={"HAPC_DEVICES": "clusters/devices.yaml"})
     return path
 
@@ -64,6 +64,29 @@ def pairs(m):
             with open(path, errors="replace") as f:
                 to.write(f.read())
     table(m, "pairs", every, cluster)
+
+
+def lists(m):
+    """pairs as lists of tiles: planned, and the best of each form of tiles (--forms); shapes of
+    bench/overlap/shapes.txt and at random (--seeds)"""
+    if not several(m):
+        return
+    cluster = cluster_file(m)
+    for seed in ["", *m.o.seeds]:
+        name, shapes = f"lists{seed}", SHAPES
+        if seed:
+            shapes = m.path(f"shapes{seed}.txt")
+            m.run(f"shapes{seed}", ["python3", "bench/overlap/random_shapes.py", seed], 10, out=shapes)
+        planned = groups_of(m, cluster, f"{name}.planned.txt", shapes=shapes)
+        forms = [groups_of(m, cluster, f"{name}.forms.txt", "--each", shapes=shapes)] if m.o.forms else []
+        out = m.path(f"{name}.jsonl")
+        m.run(name, m.mpirun(m.gpus, os.path.join(m.pack, "bin/overlap-bench-cuda"), shapes, "--chunks", planned,
+                             *(["--also", *forms] if forms else []), "--lists", "1", "--seconds", str(m.o.each)),
+              m.o.each + 45, out=out)  # fmt: skip
+        done = m.run(f"{name}.table", ["python3", "bench/overlap/list_report.py", out, planned, *forms], 30)
+        line(m, f"== shapes {f'at random, seed {seed}' if seed else 'of the list'}, prices by {cluster}")
+        for x in done.text().splitlines():
+            line(m, x)
 
 
 def uneven(m):
