@@ -68,9 +68,11 @@
 #define COST_FRESH_PUT 1.2 // times: such messages, when chunks are chosen; of CPUs 1 [H200]
 // A device bound by power draws less while it waits, and its matmul may draw more: a share s of the
 // time at a third of the power leaves (1 - s/3) / (1 - s), and power goes with the cube of the
-// clock. Sequences on H200s took at most 3 to 10 % of the matmul less than the sum.
+// clock. Sequences on H200s took at most 3 to 10 % of the matmul less than the sum; those with a
+// matmul under 0.1 ms took 0 to 8 % more.
 #define COST_IDLE_POWER (1.0 / 3) // of a device's power, while it waits [field]
 #define COST_COOLEST    0.93      // of a matmul's time at least, after a rest [H200]
+#define COST_RESTS_FROM 1e-4      // s of a matmul: shorter ones are not quicker after one [H200]
 // None of the pairs chosen at these margins lost in the turns of four H200s; at 5 % GPT-2 XL does
 // without pairs whose step is 2 ms quicker. All 27 chunkings of an all-reduce by the library lost,
 // priced at 0.98 to 1.15 of the sequence. By one-sided puts those of two H200s took 0.75 to 0.97 of
@@ -82,18 +84,20 @@
 // --- pairs as a list of tiles (pair_list.c, pair_team.c) ---
 #define COST_TILE_ARCH  90    // of devices that have the kernels: sm_90 [runtime]
 #define COST_TILE_MEMBERS 8   // ranks of such a pair, at most [runtime]
-#define COST_TILE_START 8e-6  // s from a launch to its first tiles, and behind its last [H200]
-#define COST_TILE_FLAG  4e-6  // s from a part's end to the tiles that wait for it [H200]
-#define COST_TILE_MADE  6e-6  // s from a chunk's tiles to the copy that sends it [H200]
+// Lists of 72 shapes in pairs of two H200s, the best of each form (bench/gpu lists --forms), against
+// the class's quickest matmul of a profile, which never rests: price / measured is 1.00 to 1.02 where
+// a list is planned, deviation 0.025 to 0.04 (bench/results/2026-11-23-lists-h200x2.txt).
+#define COST_TILE_START 5e-6  // s from a launch to its first tiles, and behind its last [H200]
+#define COST_TILE_FLAG  2e-6  // s from a part's end to the tiles that wait for it [H200]
+#define COST_TILE_MADE  3e-6  // s from a chunk's tiles to the copy that sends it [H200]
 #define COST_TILE_FLOPS 2e12  // flops of a matmul that is as fast as there are [set]
 #define COST_TILE_THIN  2000  // flops a byte of it [set]
-// Lists of 19 shapes in pairs of two H200s, 4 forms, against the class's quickest matmul of a
-// profile, which never rests: bench/results/2026-11-23-tile-plan-h200x2.txt. Others in proportion to
-// bench/gemm.
-// All-gathers' lists took 1 to 4 % more than their chunks where both were priced alike.
-#define COST_TILE_GATHER 0.03 // of its chunks' price, by which such a list must be cheaper [H200]
-#define COST_TILE_IDLE  0.2   // of its clock that a device gains where no processor is at work [H200]
-#define COST_TILE_SPEED {1.075, 0.973, 0.93, 1.075, 1.065, 0.985, 1.04} // of it, by form [H200]
+#define COST_TILE_IDLE  0.3   // of its clock that a device gains where no processor is at work [H200]
+#define COST_TILE_SPEED {1.085, 1.07, 0.995, 1.085, 1.08, 0.995, 1.05} // of it, by form [H200]
+// Of their chunks' price, by which lists must be cheaper. All-gathers' took 1 to 5 % more than chunks
+// that were priced alike, reduce-scatters' 2 %; of all-reduces' none lost.
+#define COST_TILE_GATHER  0.03 // [H200]
+#define COST_TILE_SCATTER 0.01 // [H200]
 
 // --- memory ---
 #define COST_LOCAL_ALIGN   256       // bytes: of a buffer in SEG_LOCAL [runtime]

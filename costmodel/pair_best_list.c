@@ -55,7 +55,10 @@ static int candidates(cost_team *t, candidate *all)
 
 bool cost_list_first(cost_coll coll, double list, double chunked)
 {
-    return list < chunked * (coll == COST_ALL_GATHER ? 1 - COST_TILE_GATHER : 1);
+    double less = coll == COST_ALL_GATHER       ? COST_TILE_GATHER
+                  : coll == COST_REDUCE_SCATTER ? COST_TILE_SCATTER
+                                                : 0;
+    return list < chunked * (1 - less);
 }
 
 bool cost_best_list(cost_team *t, bool quick, cost_list *best)

@@ -87,7 +87,7 @@ static void list_new(list *l, const cost_pair *p, int kind, int64_t rows)
     hb_assert(l->n >= 1 && l->n <= COST_TILE_CLUSTERS);
     cycle /= 1 + COST_TILE_IDLE * (1 - share_at_work(l, entries_of(l, tiles)));
     l->entry = cycle * (steps * step_cycles(f, l->n, operands) + (f->turns ? 0 : TILE_END));
-    l->sum = cycle * (p->n - 1) * part;
+    l->sum = cycle * ((p->n - 1) * part + (f->turns ? TILE_END : 0)); // which then hides nowhere
     for (int i = 0; i < l->n; i++)
         l->end[i] = COST_TILE_START + (f->turns ? cycle * TILE_END : 0);
 }

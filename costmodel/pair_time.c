@@ -306,7 +306,8 @@ bool cost_pair_pays(const cost_pair *p, cl_kind kind, double total, int matmuls,
     // draw more, but no more than the clock has left. A pair that gains next to nothing may lose.
     bool gpu = kind == CL_GPU;
     double rests = transfer + matmul > 0 ? transfer / (transfer + matmul) : 0, rested = 1;
-    if (gpu) rested = fmax(cbrt((1 - rests) / (1 - COST_IDLE_POWER * rests)), COST_COOLEST);
+    if (gpu && matmul >= COST_RESTS_FROM)
+        rested = fmax(cbrt((1 - rests) / (1 - COST_IDLE_POWER * rests)), COST_COOLEST);
     double margin = !gpu                   ? COST_PAIR_MARGIN_CPU
                     : p->whole && !p->back ? COST_PAIR_MARGIN_WHOLE
                                            : COST_PAIR_MARGIN_GPU;

@@ -125,7 +125,8 @@ static void start(machine *m, const sample *x, const cost_pair *p)
     cycle /= 1 + COST_TILE_IDLE * (1 - busy);
     m->entry =
         cycle * (ceil(x->in / STEP) * (kept ? flops : fmax(flops, bytes)) + (f->turns ? 0 : END));
-    m->sum = cycle * (p->n - 1) * ((double)f->rows * f->cols * 2 / PART_RATE + PART);
+    m->sum = cycle * ((p->n - 1) * ((double)f->rows * f->cols * 2 / PART_RATE + PART) +
+                      (f->turns ? END : 0));
     for (int i = 0; i < m->n; i++)
         m->end[i] = COST_TILE_START + (f->turns ? cycle * END : 0);
 }
