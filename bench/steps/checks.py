@@ -19,8 +19,9 @@ def given(options):
 
 
 def ops(m):
-    """ops of the table, chains and bf16 against the CPU, PyTorch and every cut"""
-    m.together({t: ([m.test(f"{t}_cuda_test")], {}) for t in OPS}, 200)
+    """ops of the table, chains and bf16 against the CPU, PyTorch and every cut; matmuls by tile kernels"""
+    tiles = {"ops_bf16.tiles": ([m.test("ops_bf16_cuda_test")], given("--cuda tiles=all"))}
+    m.together({**{t: ([m.test(f"{t}_cuda_test")], {}) for t in OPS}, **tiles}, 200)
 
 
 def generated(m):

@@ -219,6 +219,10 @@ static const spec specs[] = {
     {HAP_OP_linear_dw, {"h4x100x320", "h4x100x200"}, {"f320x200"}, {I(0)}, 0, 1e-5},
     {HAP_OP_linear_dw, {"h400x1003", "h400x64"}, {"f1003x64"}, {I(0)}, 0, 1e-5},
     {HAP_OP_linear_dw, {"f400x33", "f400x64"}, {"f33x64"}, {I(0)}, 0, 1e-5},
+    // Few tiles of long k, which tile kernels share (--cuda tiles=all).
+    {HAP_OP_linear_dw, {"h4096x256", "h4096x192"}, {"h256x192"}, {I(0)}, 0, NARROW},
+    {HAP_OP_linear_dw, {"h4096x200", "h4096x264"}, {"f200x264"}, {I(0)}, 0, 3e-5},
+    {HAP_OP_linear, {"h136x4096", "h328x4096", "h328"}, {"h136x328"}, {I(1)}, 0, NARROW},
     // Large products of odd extents.
     {HAP_OP_linear, {"h1100x1024", "h1003x1024", "h1003"}, {"h1100x1003"}, {I(1)}, 0, NARROW},
     {HAP_OP_linear, {"h1100x1003", "h1003x1024"}, {"h1100x1024"}, {I(0)}, 0, NARROW},

@@ -3,29 +3,45 @@
 // cuBLASLt is column-major, so y = a b is computed as y' = b' a': its first operand is b. Matmuls
 // accumulate in f32; f32 operands multiply in f32, or in tf32 if the plan says so. Which algorithm
 // runs a shape is found at its first call, by timing the heuristic's first few on its operands, and
-// kept; each rank finds its own, as devices and shapes may differ. With --cuda tune=off the
-// heuristic's first runs: the same algorithms, and so the same bits, in every run and on all ranks.
+// kept; each rank finds its own, as devices and shapes may differ. Ways of the tile kernel are
+// timed among them (cuda_multiply_tiles.h). With --cuda tune=off the heuristic's first runs: the
+// same algorithms, and so the same bits, in every run and on all ranks.
 
 #include <cublasLt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cuda/kernels/cuda_gemm.h"
+#include "cuda/kernels/cuda_multiply_tiles.h"
 
-enum { N_TRIED = 16, SPACE = 64 << 20 }; // SPACE: bytes of cuBLASLt's own workspace
+enum { N_TRIED = 16, N_TILED = 3, N_ALL = N_TRIED + N_TILED };
+enum { SPACE = 64 << 20 }; // bytes of cuBLASLt's own workspace
 
 typedef struct dense_plan {
     cuda_gemm p;
     cublasLtMatmulDesc_t op;
     cublasLtMatrixLayout_t a, b, y; // as cuBLASLt names them: a is our b
     cublasLtMatmulAlgo_t algo;
-    int align; // of the addresses, in bytes, at most 16
+    cuda_tiled tiled; // instead of algo, if it has a form
+    int align;        // of the addresses, in bytes, at most 16
 } dense_plan;
+
+typedef struct operands {
+    const void *a, *b, *bias;
+    void *y;
+} operands;
+
+// What is timed: an algorithm, or a way of the tile kernel.
+typedef struct candidate {
+    const cublasLtMatmulAlgo_t *algo; // NULL: tiled
+    const cuda_tiled *tiled;
+} candidate;
 
 struct cuda_dense {
     cublasLtHandle_t lt;
-    void *space;
-    bool timed;
+    void *space, *room;   // room: of tile kernels that share k, or NULL
+    bool timed, ranks;    // ranks: there are others
     cudaEvent_t from, to; // of what is timed
     dense_plan *plan;
     int n, cap;
@@ -60,7 +76,9 @@ void cuda_dense_end(cuda_context *x)
         cublasLtMatrixLayoutDestroy(d->plan[i].a);
         cublasLtMatrixLayoutDestroy(d->plan[i].b);
         cublasLtMatrixLayoutDestroy(d->plan[i].y);
+        cuda_tiled_free(&d->plan[i].tiled);
     }
+    if (d->room) cudaFree(d->room);
     if (d->space) cudaFree(d->space);
     if (d->from) cudaEventDestroy(d->from);
     if (d->to) cudaEventDestroy(d->to);
@@ -68,6 +86,11 @@ void cuda_dense_end(cuda_context *x)
     free(d->plan);
     free(d);
     x->dense = NULL;
+}
+
+void cuda_multiply_ranks(cuda_context *x)
+{
+    x->dense->ranks = true;
 }
 
 static cudaDataType_t type_of(hap_dtype t)
@@ -118,21 +141,24 @@ static const char *describe(const cuda_context *x, dense_plan *d)
     return layout(&d->y, p->y_type, p->n, p->m, p->ly, p->step_y, p->batch);
 }
 
-static cublasStatus_t run(cuda_context *x, const dense_plan *d, const cublasLtMatmulAlgo_t *algo,
-                          const void *a, const void *b, void *y)
+static const char *run(cuda_context *x, const dense_plan *d, candidate c, const operands *o)
 {
     static const float one = 1, zero = 0;
-    return cublasLtMatmul(x->dense->lt, d->op, &one, b, d->a, a, d->b, d->p.adds ? &one : &zero, y,
-                          d->y, y, d->y, algo, x->dense->space, SPACE, x->stream);
+    if (c.tiled)
+        return cuda_tiled_run(x, c.tiled, &d->p, o->a, o->b, o->bias, o->y, x->dense->room);
+    LT_CALL(cublasLtMatmul(x->dense->lt, d->op, &one, o->b, d->a, o->a, d->b,
+                           d->p.adds ? &one : &zero, o->y, d->y, o->y, d->y, c.algo,
+                           x->dense->space, SPACE, x->stream));
+    return NULL;
 }
 
 // Ms of one of `runs` runs.
-static const char *time_runs(cuda_context *x, const dense_plan *d, const cublasLtMatmulAlgo_t *algo,
-                             const void *a, const void *b, void *y, int runs, float *ms)
+static const char *time_runs(cuda_context *x, const dense_plan *d, candidate c, const operands *o,
+                             int runs, float *ms)
 {
     CUDA_CALL(cudaEventRecord(x->dense->from, x->stream));
     for (int k = 0; k < runs; k++)
-        LT_CALL(run(x, d, algo, a, b, y));
+        CUDA_TRY(run(x, d, c, o));
     CUDA_CALL(cudaEventRecord(x->dense->to, x->stream));
     CUDA_CALL(cudaEventSynchronize(x->dense->to));
     CUDA_CALL(cudaEventElapsedTime(ms, x->dense->from, x->dense->to));
@@ -146,56 +172,104 @@ static int by_ms(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// A run each; those that are near the quickest go on in turns, there and back, so that no candidate
-// finds the device cooler than the others: a device that power binds slows down by more than they
-// differ. By medians a later one must be 1 % quicker than an earlier one.
-static const char *choose_by_time(cuda_context *x, dense_plan *d,
-                                  const cublasLtMatmulHeuristicResult_t *found, int n,
-                                  const void *a, const void *b, void *y)
+enum { LEAST = 3, MOST = 9, BEST = 6 }; // turns; candidates in them
+
+// Ms of one run of each, what does not run at 1e30; those that are near the quickest. Returns how
+// many these are.
+static const char *look(cuda_context *x, const dense_plan *d, const candidate *c, int n,
+                        const operands *o, float *first, int *in, int *n_in)
 {
-    enum { LEAST = 3, MOST = 9, BEST = 6 };                 // turns; candidates in them
-    const float near = 1.2f, sample_ms = 0.2f, all_ms = 30; // all_ms: of turns, where LEAST allows
-    float first[N_TRIED], ms[BEST][MOST], best = 1e30f;
-    int in[BEST], n_in = 0;
+    const float near = 1.2f;
+    float best = 1e30f;
     for (int i = 0; i < n; i++) {
         first[i] = 1e30f;
-        if (run(x, d, &found[i].algo, a, b, y) != CUBLAS_STATUS_SUCCESS) continue; // warm
-        CUDA_TRY(time_runs(x, d, &found[i].algo, a, b, y, 1, &first[i]));
+        if (run(x, d, c[i], o)) continue; // warm
+        CUDA_TRY(time_runs(x, d, c[i], o, 1, &first[i]));
         if (first[i] < best) best = first[i];
     }
-    if (best == 1e30f) return NULL; // none runs: the heuristic's first says why
-    for (int i = 0; i < n; i++) {
+    *n_in = 0;
+    for (int i = 0; i < n && best < 1e30f; i++) {
         int quicker = 0;
         for (int k = 0; k < n; k++)
             quicker += first[k] < first[i] || (first[k] == first[i] && k < i);
-        if (quicker < BEST && first[i] <= near * best) in[n_in++] = i;
+        if (quicker < BEST && first[i] <= near * best) in[(*n_in)++] = i;
     }
-    int runs = (int)(sample_ms / (best + 1e-6f)) + 1;
+    return NULL;
+}
+
+// Those go on in turns, there and back, so that no candidate finds the device cooler than the
+// others: a device that power binds slows down by more than they differ. By medians a later one
+// must be 1 % quicker than an earlier one. *best: the quickest, -1: none runs; *best_algo: of
+// cuBLASLt's.
+static const char *choose_by_time(cuda_context *x, const dense_plan *d, const candidate *c, int n,
+                                  const operands *o, int *best, int *best_algo)
+{
+    const float sample_ms = 0.2f, all_ms = 30; // all_ms: of turns, where LEAST allows
+    float first[N_ALL], ms[BEST][MOST], quick = 1e30f, least = 1e30f, least_algo = 1e30f;
+    int in[BEST], n_in = 0;
+    *best = *best_algo = -1;
+    CUDA_TRY(look(x, d, c, n, o, first, in, &n_in));
+    for (int i = 0; i < n; i++) {
+        if (first[i] < quick) quick = first[i];
+        if (c[i].algo && first[i] < least_algo) least_algo = first[i], *best_algo = i;
+    }
+    if (n_in == 0) return NULL; // the heuristic's first says why
+    int runs = (int)(sample_ms / (quick + 1e-6f)) + 1;
     runs = runs > 16 ? 16 : runs;
-    float turn_ms = best * (float)(runs * n_in);
+    float turn_ms = quick * (float)(runs * n_in);
     int turns = turn_ms * LEAST > all_ms  ? LEAST
                 : turn_ms * MOST < all_ms ? MOST
                                           : (int)(all_ms / turn_ms);
     for (int t = 0; t < turns && n_in > 1; t++)
         for (int i = 0; i < n_in; i++) {
             int k = t % 2 ? n_in - 1 - i : i;
-            CUDA_TRY(time_runs(x, d, &found[in[k]].algo, a, b, y, runs, &ms[k][t]));
+            CUDA_TRY(time_runs(x, d, c[in[k]], o, runs, &ms[k][t]));
         }
-    float least = 1e30f;
-    d->algo = found[in[0]].algo;
+    *best = in[0];
+    least_algo = 1e30f;
     for (int k = 0; k < n_in && n_in > 1; k++) {
         qsort(ms[k], (size_t)turns, sizeof *ms[k], by_ms);
         float median = ms[k][turns / 2];
-        if (median >= 0.99f * least) continue;
-        least = median;
-        d->algo = found[in[k]].algo;
+        if (c[in[k]].algo && median < 0.99f * least_algo) least_algo = median, *best_algo = in[k];
+        if (median < 0.99f * least) least = median, *best = in[k];
     }
     return NULL;
 }
 
+// Algorithms and ways of the tile kernel (all: those alone, if there are any), on these operands.
+static const char *choose_among(cuda_context *x, dense_plan *d,
+                                const cublasLtMatmulHeuristicResult_t *found, int n,
+                                const operands *o)
+{
+    const bool all = x->options.tiles == HAP_CUDA_tiles_all;
+    candidate c[N_ALL];
+    cuda_tiled tiled[N_TILED];
+    int n_tiled = 0, n_c = 0, best = -1, best_algo = -1;
+    if (!x->dense->ranks || all)
+        CUDA_TRY(cuda_tiled_ways(x, &d->p, o->a, o->b, o->bias, o->y, N_TILED, &x->dense->room,
+                                 tiled, &n_tiled));
+    for (int i = 0; i < n && !(all && n_tiled); i++)
+        c[n_c++] = (candidate){.algo = &found[i].algo};
+    for (int i = 0; i < n_tiled; i++)
+        c[n_c++] = (candidate){.tiled = &tiled[i]};
+    const char *why = choose_by_time(x, d, c, n_c, o, &best, &best_algo);
+    if (best_algo >= 0) d->algo = *c[best_algo].algo;
+    for (int i = 0; i < n_tiled; i++) {
+        if (!why && best >= 0 && c[best].tiled == &tiled[i])
+            d->tiled = tiled[i];
+        else
+            cuda_tiled_free(&tiled[i]);
+    }
+    if (x->verbose && d->tiled.shape)
+        fprintf(stderr, "a matmul of %lld x %lld x %lld%s: by %s%s\n", (long long)d->p.m,
+                (long long)d->p.n, (long long)d->p.k, d->p.a_t ? ", its first operand turned" : "",
+                d->tiled.shape->name, d->tiled.shares ? " in parts of k" : "");
+    return why;
+}
+
 // The quickest of the heuristic's candidates on these operands; y is overwritten. A matmul that
 // adds to y runs as the one that does not.
-static const char *choose(cuda_context *x, dense_plan *d, const void *a, const void *b, void *y)
+static const char *choose(cuda_context *x, dense_plan *d, const operands *o)
 {
     cublasLtMatmulPreference_t want;
     cublasLtMatmulHeuristicResult_t found[N_TRIED];
@@ -223,10 +297,11 @@ static const char *choose(cuda_context *x, dense_plan *d, const void *a, const v
     for (int i = 0; i < x->dense->n && d->p.adds; i++)
         if (x->dense->plan[i].align == d->align && cuda_same_gemm(&x->dense->plan[i].p, &fresh))
             d->algo = x->dense->plan[i].algo;
+    const double flops = (double)d->p.m * (double)d->p.n * (double)d->p.k;
     if (!x->dense->timed || x->capturing || d->p.adds ||
-        (double)d->p.m * (double)d->p.n * (double)d->p.k < 1e8)
+        (flops < 1e8 && x->options.tiles != HAP_CUDA_tiles_all))
         return NULL;
-    return choose_by_time(x, d, found, n, a, b, y);
+    return choose_among(x, d, found, n, o);
 }
 
 bool cuda_same_gemm(const cuda_gemm *a, const cuda_gemm *b)
@@ -268,10 +343,13 @@ const char *cuda_multiply(cuda_context *x, cuda_gemm p, const void *a, const voi
         CUDA_TRY(describe(x, plan));
     }
     if (bias) CUDA_TRY(set(plan->op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias));
+    const operands o = {a, b, bias, y};
     if (fresh) {
-        CUDA_TRY(choose(x, plan, a, b, y));
+        CUDA_TRY(choose(x, plan, &o));
         d->n++;
         x->made[x->phase].plans++;
     }
-    return said(run(x, plan, &plan->algo, a, b, y), "cublasLtMatmul");
+    const bool tiled = plan->tiled.shape && (uintptr_t)bias % 8 == 0; // bias: this call's
+    return run(x, plan,
+               tiled ? (candidate){.tiled = &plan->tiled} : (candidate){.algo = &plan->algo}, &o);
 }

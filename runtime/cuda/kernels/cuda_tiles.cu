@@ -8,6 +8,7 @@
 #include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_columns.cuh"
 #include "cuda/kernels/cuda_gemm.h"
+#include "cuda/kernels/cuda_multiply_tiles.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/tile_gemm.h"
 
@@ -47,10 +48,7 @@ struct cuda_tiles {
 extern "C" const char *cuda_tiles_start(cuda_context *x)
 {
     cuda_tiles *o = x->tiles = new cuda_tiles();
-    int device;
-    CUDA_CALL(cudaGetDevice(&device));
-    CUDA_CALL(cudaDeviceGetAttribute(&o->sms, cudaDevAttrMultiProcessorCount, device));
-    if (x->sms) o->sms = x->sms;
+    o->sms = cuda_sms(x);
     CUDA_CALL(cudaEventCreate(&o->from));
     CUDA_CALL(cudaEventCreate(&o->to));
     return NULL;

@@ -10,6 +10,7 @@
 #include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_room.h"
 #include "cuda/kernels/cuda_compute.h"
+#include "cuda/kernels/cuda_multiply_tiles.h"
 #include "cuda/step/cuda_capture.h"
 #include "cuda/step/cuda_inputs.h"
 #include "cuda/step/cuda_program.h"
@@ -65,6 +66,7 @@ void hap_backend_mesh(hap_rank *r)
     b->x.verbose = r->opt.verbose;
     b->x.options = r->opt.cuda;
     cuda_check(r, cuda_compute_start(&b->x, r->sms ? r->sms[r->id] : 0));
+    if (r->n_ranks > 1) cuda_multiply_ranks(&b->x);
     r->emulated = r->sms || r->nccl_host;
     r->device_traces = true;
     choose_ways(r);
