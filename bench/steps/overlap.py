@@ -68,23 +68,25 @@ def pairs(m):
 
 def lists(m):
     """pairs as lists of tiles: planned, and the best of each form of tiles (--forms); shapes of
-    bench/overlap/shapes.txt and at random (--seeds)"""
+    bench/overlap/shapes.txt and at random (--seeds); on other devices (--sms, --mixed), cut in proportion"""
     if not several(m):
         return
-    cluster = cluster_file(m)
+    cluster = (m.o.sms and m.o.mixed) or cluster_file(m)
+    cut, run_as = (["--cut"], ["--cut", m.o.sms, "--sms", m.o.sms]) if m.o.sms else ([], [])
     for seed in ["", *m.o.seeds]:
-        name, shapes = f"lists{seed}", SHAPES
+        name, shapes = f"lists{seed}{'.sms' if m.o.sms else ''}", SHAPES
         if seed:
             shapes = m.path(f"shapes{seed}.txt")
             m.run(f"shapes{seed}", ["python3", "bench/overlap/random_shapes.py", seed], 10, out=shapes)
-        planned = groups_of(m, cluster, f"{name}.planned.txt", shapes=shapes)
-        forms = [groups_of(m, cluster, f"{name}.forms.txt", "--each", shapes=shapes)] if m.o.forms else []
+        planned = groups_of(m, cluster, f"{name}.planned.txt", *cut, shapes=shapes)
+        forms = [groups_of(m, cluster, f"{name}.forms.txt", *cut, "--each", shapes=shapes)] if m.o.forms else []
         out = m.path(f"{name}.jsonl")
         m.run(name, m.mpirun(m.gpus, os.path.join(m.pack, "bin/overlap-bench-cuda"), shapes, "--chunks", planned,
-                             *(["--also", *forms] if forms else []), "--lists", "1", "--seconds", str(m.o.each)),
-              m.o.each + 45, out=out)  # fmt: skip
+                             *(["--also", *forms] if forms else []), *run_as, "--lists", "1", "--seconds",
+                             str(m.o.each)), m.o.each + 45, out=out)  # fmt: skip
         done = m.run(f"{name}.table", ["python3", "bench/overlap/list_report.py", out, planned, *forms], 30)
-        line(m, f"== shapes {f'at random, seed {seed}' if seed else 'of the list'}, prices by {cluster}")
+        line(m, f"== shapes {f'at random, seed {seed}' if seed else 'of the list'}, prices by {cluster}, "
+                f"{f'SMs {m.o.sms}, emulated' if m.o.sms else 'equal ranks'}")
         for x in done.text().splitlines():
             line(m, x)
 
