@@ -11,14 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/build.h"
 #include "cli/cli.h"
+#include "cli/recorder.h"
 #include "emit/manifest.h"
 #include "ir/stages.h"
 #include "synth/certify/check_stages.h"
 #include "synth/certify/modp.h"
-
-enum { RECORD_SECONDS = 120 };
 
 // The record of the program, as a rank of that stage; NULL after an error was printed. Of the file
 // that it goes through nothing stays.
@@ -34,16 +32,7 @@ static record *run_recorder(hb_arena *a, const char *dir, int stage, int *code)
         return NULL;
     }
     close(fd);
-    hb_str recorder = hb_fmt(a, "%s/hap-record", cli_self_dir(a)),
-           program = hb_fmt(a, "%s/program.c", dir), number = hb_fmt(a, "%d", stage);
-    char *argv[] = {hb_copy(a, recorder.p, recorder.n + 1),
-                    hb_copy(a, program.p, program.n + 1),
-                    hb_copy(a, "--record", 9),
-                    log,
-                    hb_copy(a, "--stage", 8),
-                    hb_copy(a, number.p, number.n + 1),
-                    NULL};
-    int rc = cli_capture(a, argv, NULL, RECORD_SECONDS, &output);
+    int rc = cli_recorder(a, dir, stage, log, &output);
     hb_diag *d = hb_diag_new(a);
     record *rec = rc == 0 ? record_read(a, log, d) : NULL;
     unlink(log);
@@ -51,7 +40,7 @@ static record *run_recorder(hb_arena *a, const char *dir, int stage, int *code)
     if (rc == 127)
         cli_error(*code = CLI_FAILED, "there is no hap-record beside hapc");
     else if (rc < 0)
-        cli_error(*code, "program.c was not read to its end within %d s", RECORD_SECONDS);
+        cli_error(*code, "program.c was not read to its end within %d s", CLI_RECORD_SECONDS);
     else if (rc > 128)
         cli_error(*code, "hap-record was ended by signal %d\n%.*s", rc - 128, HB_ARG(output));
     else if (rc > 0)

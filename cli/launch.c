@@ -133,6 +133,10 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
         HB_PUSH(a, &w.v, j->arg[i]);
     add(&w, "--folder");
     add(&w, "%.*s", HB_ARG(j->folder));
+    if (j->calls.n > 0) {
+        add(&w, "--calls");
+        add(&w, "%.*s", HB_ARG(j->calls));
+    }
     if (j->peak_sec > 0) {
         add(&w, "--peak-seconds");
         add(&w, "%.9g", j->peak_sec);

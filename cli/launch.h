@@ -16,6 +16,7 @@ typedef struct run_job {
     run_rank *rank;
     int n_args;
     char **arg;       // options of the program
+    hb_str calls;     // of a step by stage, as program.c says (--calls); empty: not known
     double step_sec;  // predicted
     bool on_gpus;     // what the plan is for
     double peak_sec;  // its matmuls at the devices' peak, 0 unknown

@@ -10,6 +10,7 @@
 #include "cli/build.h"
 #include "cli/cli.h"
 #include "cli/launch.h"
+#include "cli/recorder.h"
 #include "emit/manifest.h"
 
 typedef struct run_options {
@@ -89,6 +90,21 @@ static bool as_proved(hb_arena *a, const run_options *o)
     return false;
 }
 
+// What a step calls, as program.c says: a number a stage. Empty if it is not in the language of
+// emitted programs, which --unproved may run.
+static hb_str calls_of(hb_arena *a, const char *dir, const hb_tree *plan)
+{
+    const hb_tree *stages = hb_get(plan, "stages");
+    int n = stages && stages->kind == HB_LIST ? stages->n : 1;
+    hb_buf b = {.arena = a};
+    for (int s = 0; s < n; s++) {
+        hb_str sum;
+        if (cli_recorder(a, dir, s, NULL, &sum) != 0 || sum.n != 17) return (hb_str){0};
+        hb_printf(&b, "%s%.16s", s ? "," : "", sum.p);
+    }
+    return hb_done(&b);
+}
+
 static int run_plan(hb_arena *a, const run_options *o, run_job *j)
 {
     int code = CLI_INPUT;
@@ -111,6 +127,7 @@ static int run_plan(hb_arena *a, const run_options *o, run_job *j)
         return cli_error(CLI_INPUT, "%s: %s", o->dir, strerror(errno));
     j->binary = hb_str_c(a, whole);
     j->folder = hb_str_c(a, folder);
+    j->calls = calls_of(a, o->dir, plan);
     if (!make_heartbeats(a, j)) return CLI_INPUT;
     char **env, **command = launch_command(a, j, &env);
     hb_str line = launch_line(a, command, env);

@@ -1,6 +1,7 @@
 // Every call inside the step: checks, heartbeat, trace, progress of collectives, then the backend.
 
 #include "core/backend.h"
+#include "core/call_sum.h"
 #include "core/coll_check.h"
 #include "core/coll_geometry.h"
 #include "core/comm.h"
@@ -52,6 +53,7 @@ static void end(hap_rank *r, double start)
 static void dispatch(hap_rank *r, const hap_op_call *c)
 {
     double start = begin(r, hap_op_names[c->op]);
+    hap_sum_op(r, c);
     for (int i = 0; i < c->n_out; i++)
         HAP_CK(r, c->out[i], "output %d is NULL", i);
     if (r->pair.open) hap_pair_op(r, c);
@@ -81,6 +83,7 @@ void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
 {
     if (r->evaluating && !hap_eval_move(r, y, x)) return;
     double start = begin(r, "hap_cut");
+    hap_sum_tensors(r, "hap_cut", 2, (hap_tensor *const[]){y, x});
     char why[160], a[128], b[128];
     outside_fusions(r);
     outside_pairs(r);
@@ -98,6 +101,8 @@ void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
 {
     if (r->evaluating && !hap_eval_move(r, y, x)) return;
     double start = begin(r, "hap_partial");
+    hap_sum_numbers(r, "hap_partial", 1, (const int64_t[]){axes});
+    hap_sum_tensors(r, "", 2, (hap_tensor *const[]){y, x});
     bool keep = true;
     outside_fusions(r);
     outside_pairs(r);
@@ -117,6 +122,7 @@ void(hap_fuse)(hap_rank *r, const char *kernel)
     begin(r, "hap_fuse");
     HAP_CK(r, kernel, "the kernel has no name");
     HAP_CK(r, !r->in_fusion, "a fusion stands in another");
+    hap_sum_numbers(r, kernel, 0, NULL);
     outside_pairs(r);
     r->in_fusion = true;
     hap_backend_fuse(r, kernel);
@@ -127,6 +133,7 @@ void(hap_fused)(hap_rank *r, int n, hap_tensor *const *kept)
 {
     if (r->evaluating && !hap_eval_group(r, false)) return;
     double start = begin(r, "hap_fused");
+    hap_sum_tensors(r, "hap_fused", n, kept);
     HAP_CK(r, r->in_fusion, "no fusion was begun");
     for (int i = 0; i < n; i++)
         HAP_CK(r, kept[i], "kept tensor %d is NULL", i);
@@ -142,6 +149,7 @@ static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsig
     hap_coll_call c = {kind, reduce, axes, form, n, dst, src, scratch};
     if (r->evaluating && !hap_eval_coll(r, &c)) return hap_eval_event(r);
     begin(r, hap_coll_name(&c));
+    hap_sum_coll(r, &c);
     outside_fusions(r);
     hap_coll_check(r, &c);
     if (r->pair.open) hap_pair_start(r, &c);
@@ -173,6 +181,7 @@ void(hap_wait)(hap_rank *r, hap_event *e)
 {
     if (r->evaluating && !hap_eval_wait(r, e)) return;
     double start = begin(r, "hap_wait");
+    hap_sum_numbers(r, "hap_wait", 0, NULL);
     outside_fusions(r);
     HAP_CK(r, e, "there is no event");
     if (r->pair.open) hap_pair_wait(r, e);
@@ -189,6 +198,7 @@ void(hap_overlap)(hap_rank *r, int n_chunks, const int64_t (*chunks)[3])
 {
     if (r->evaluating && !hap_eval_group(r, true)) return;
     begin(r, "hap_overlap");
+    hap_sum_numbers(r, "hap_overlap", 3 * (int64_t)n_chunks, chunks[0]);
     hap_pair_begin(r, n_chunks, chunks);
     r->doing = NULL;
 }
@@ -198,6 +208,8 @@ void(hap_tiles)(hap_rank *r, int rows, int cols, unsigned how, int n_chunks,
 {
     if (r->evaluating && !r->pair.open) return;
     begin(r, "hap_tiles");
+    hap_sum_numbers(r, "hap_tiles", 3, (const int64_t[]){rows, cols, how});
+    hap_sum_numbers(r, "", 3 * (int64_t)n_chunks, chunks[0]);
     hap_pair_tile(
         r, &(hap_pair_tiles){
                .rows = rows, .cols = cols, .how = how, .n_chunks = n_chunks, .chunk = chunks});
@@ -208,6 +220,7 @@ void(hap_overlapped)(hap_rank *r)
 {
     if (r->evaluating && !hap_eval_group(r, false)) return;
     begin(r, "hap_overlapped");
+    hap_sum_numbers(r, "hap_overlapped", 0, NULL);
     bool all = collected(r);
     hap_pair_end(r);
     if (all && r->pair.consumer) hap_backend_pair(r, &r->pair);

@@ -71,6 +71,8 @@ struct hap_rank {
     int n_aliases, cap_aliases;
     hap_tensor *loss;
     int n_stages, stage; // 0: the program has none
+    uint64_t call_sum;   // of the calls of this step so far, if `summing` (core/call_sum.h)
+    bool summing;
     struct hap_ports *ports;
     int n_rings, ring; // places of the ring (0: none), and the one that is meant
     int64_t ring_at[HAP_MAX_CLASSES], ring_bytes[HAP_MAX_CLASSES];

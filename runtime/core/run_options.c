@@ -220,6 +220,7 @@ static bool text_of(hap_options *o, const char *name, const char *value)
                  {"--trace", &o->trace},
                  {"--metrics", &o->metrics},
                  {"--save-grads", &o->save_grads},
+                 {"--calls", &o->calls},
                  {"--folder", &o->folder}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!strcmp(name, texts[i].name)) {
@@ -260,6 +261,14 @@ static bool with_value(hap_options *o, const char *name, char *value, char *why,
     }
     if (wanted) snprintf(why, (size_t)n, "%s wants %s, not '%s'", name, wanted, value);
     return !wanted;
+}
+
+uint64_t hap_calls_wanted(const hap_options *o, int stage)
+{
+    const char *at = o->calls;
+    for (; at && stage > 0; stage--)
+        at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+    return at ? strtoull(at, NULL, 16) : 0;
 }
 
 // The folder of argv[0], for files that the program names.

@@ -60,14 +60,17 @@ typedef struct hap_options {
     uint64_t seed;
     int64_t rehearse; // has_rehearse: passes ahead of step 0, else as many as the backend wants
     hap_cuda_options cuda;
-    const char *folder;       // of the program: files of constants are relative to it
-    const char *heartbeat;    // folder of the ranks' files, NULL: none (heartbeat.h)
+    const char *folder;    // of the program: files of constants are relative to it
+    const char *heartbeat; // folder of the ranks' files, NULL: none (heartbeat.h)
+    const char
+        *calls; // what a step calls, by stage (core/call_sum.h): hex numbers and commas; NULL
     double peak_seconds;      // of a step's matmuls at the devices' peak, 0: not known
     double predicted_seconds; // of a step, 0: not known
 } hap_options;
 
 // False with a message in why (of size n) on a usage error.
 bool hap_options_parse(hap_options *o, int argc, char **argv, char *why, int n);
+uint64_t hap_calls_wanted(const hap_options *o, int stage); // of --calls; 0: it has none for it
 // The value of --cuda alone: "graph=list,tune=off".
 bool hap_cuda_options_parse(hap_cuda_options *o, const char *text, char *why, int n);
 

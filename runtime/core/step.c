@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "core/backend.h"
+#include "core/call_sum.h"
 #include "core/checkpoint.h"
 #include "core/comm.h"
 #include "core/evaluate.h"
@@ -110,12 +111,35 @@ static void end_pass(hap_rank *r)
     r->in_step = false;
 }
 
+// What this rank called is what all of its stage did, and what program.c says (--calls).
+static void compare_calls(hap_rank *r)
+{
+    char why[200] = "";
+    uint64_t want = r->call_sum;
+    r->summing = false;
+    for (int s = 0; s < (r->n_stages > 1 ? r->n_stages : 1); s++) {
+        uint64_t first = r->call_sum;
+        hap_comm_broadcast_of(r, r->n_stages > 1 ? hap_stage_leader(r, s) : 0, &first,
+                              sizeof first);
+        if (s == r->stage) want = first;
+    }
+    if (r->opt.calls) want = hap_calls_wanted(&r->opt, r->stage);
+    if (want != r->call_sum)
+        snprintf(why, sizeof why,
+                 "rank %d%s%s: its calls in step %lld are not those of %s: does this host have "
+                 "another copy of the program?",
+                 r->id, r->host[0] != '-' ? " host " : "", r->host[0] != '-' ? r->host : "",
+                 (long long)r->now.step, r->opt.calls ? "program.c" : "the first rank");
+    hap_agree(r, HAP_EXIT_FAILED, why);
+}
+
 static void end_step(hap_rank *r)
 {
     double loss = 0;
     end_pass(r);
     double seconds = hap_seconds() - r->step_start;
     r->stopped = hap_comm_vote_end(r) != 0;
+    if (r->summing) compare_calls(r);
     bool has_loss = share(r, read_loss(r, &loss), &loss);
     if (has_loss && !isfinite(loss)) not_finite(r, loss);
     r->norm = hap_backend_norm(r);
@@ -151,6 +175,7 @@ static void begin_pass(hap_rank *r)
     hap_backend_begin(r);
     r->in_step = true;
     if (r->loaded) hap_ports_step(r);
+    if (r->loaded && !r->evaluating && r->steps_done % HAP_SUM_EVERY == 0) hap_sum_begin(r);
     if (r->loaded) hap_comm_vote_start(r, hap_stop_asked());
 }
 

@@ -1,15 +1,17 @@
 // Every function of runtime.h, logged instead of done: no MPI, no memory, no arithmetic.
 //
-// Options: --record FILE, where the log goes, and --class K: main pretends to be the first rank of
-// that class (0). Whole tables are logged, so the logs of all classes say what every rank does.
-// Shapes, offsets, and what a collective may move are checked as at run time (core/tensor.c,
-// core/coll_geometry.c).
+// Options: --record FILE, where the log goes, or --sum: the calls of the step as one number, on
+// stdout (core/call_sum.h); --class K: main pretends to be the first rank of that class (0). Whole
+// tables are logged, so the logs of all classes say what every rank does. Shapes, offsets, and what
+// a collective may move are checked as at run time (core/tensor.c, core/coll_geometry.c).
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/abort.h"
+#include "core/call_sum.h"
 #include "core/coll_check.h"
 #include "core/coll_geometry.h"
 #include "core/fail.h"
@@ -54,17 +56,24 @@ hap_rank *hap_line(hap_rank *r, int line)
 // --- start ---
 
 static const char *log_path, *wanted_class = "0", *wanted_stage = "0";
+static bool sum_alone;
 
 static void read_options(hap_rank *r, int argc, char **argv)
 {
     for (int i = 1; i < argc; i += 2) {
+        if (!strcmp(argv[i], "--sum")) {
+            sum_alone = true;
+            log_path = "/dev/null";
+            i--;
+            continue;
+        }
         const char **to = !strcmp(argv[i], "--record")  ? &log_path
                           : !strcmp(argv[i], "--class") ? &wanted_class
                           : !strcmp(argv[i], "--stage") ? &wanted_stage
                                                         : NULL;
         if (!to || i + 1 == argc)
             hap_fail(r, HAP_EXIT_USAGE,
-                     "options of a recording program: --record FILE --class K --stage S");
+                     "options of a recording program: --record FILE or --sum, --class K --stage S");
         *to = argv[i + 1];
     }
     if (!log_path)
@@ -369,6 +378,10 @@ bool hap_next_step(hap_rank *r)
     r->ring = 0;
     if (more && r->n_rings > 1) declare_places(r);
     r->in_step = more;
+    if (more)
+        hap_sum_begin(r);
+    else
+        r->summing = false;
     begin(r, "hap_next_step");
     rec_bool("more", more);
     end(r);
@@ -380,6 +393,7 @@ int hap_finish(hap_rank *r)
     begin(r, "hap_finish");
     end(r);
     rec_close(r);
+    if (sum_alone) printf("%016llx\n", (unsigned long long)r->call_sum);
     hap_ports_close(r);
     hap_tensor_free_all(r);
     free(made);
@@ -398,6 +412,7 @@ void hap_dispatch(hap_rank *r, const hap_op_call *c)
     HAP_CK(r, r->in_step, "called outside the step");
     if (r->pair.open) hap_pair_op(r, c);
     bool send;
+    hap_sum_op(r, c);
     if (hap_is_port(c->op)) hap_port_check(r, c, &send);
     rec_begin(r, "op_", hap_op_names[c->op]);
     rec_tensors("out", c->n_out, c->out);
@@ -418,6 +433,7 @@ void(hap_cut)(hap_rank *r, hap_tensor *y, hap_tensor *x)
     if (bad)
         hap_fail(r, HAP_EXIT_FAILED, "%s (y %s, x %s)", bad, hap_tensor_text(r, y, a, sizeof a),
                  hap_tensor_text(r, x, b, sizeof b));
+    hap_sum_tensors(r, "hap_cut", 2, (hap_tensor *const[]){y, x});
     begin(r, "hap_cut");
     rec_tensors("out", 1, &y);
     rec_tensors("in", 1, &x);
@@ -432,6 +448,8 @@ void(hap_partial)(hap_rank *r, unsigned axes, hap_tensor *y, hap_tensor *x)
     HAP_CK(r, !r->pair.open, "stands in a pair");
     HAP_CK(r, y && x, "a tensor is NULL");
     hap_partial_check(r, axes, y, x);
+    hap_sum_numbers(r, "hap_partial", 1, (const int64_t[]){axes});
+    hap_sum_tensors(r, "", 2, (hap_tensor *const[]){y, x});
     begin(r, "hap_partial");
     rec_int("axes", axes);
     rec_tensors("out", 1, &y);
@@ -446,6 +464,7 @@ void(hap_fuse)(hap_rank *r, const char *kernel)
     HAP_CK(r, r->in_step, "called outside the step");
     HAP_CK(r, kernel, "the kernel has no name");
     HAP_CK(r, !r->pair.open, "stands in a pair");
+    hap_sum_numbers(r, kernel, 0, NULL);
     begin(r, "hap_fuse");
     rec_text("kernel", kernel);
     end(r);
@@ -458,6 +477,7 @@ void(hap_fused)(hap_rank *r, int n, hap_tensor *const *kept)
     HAP_CK(r, r->in_step, "called outside the step");
     for (int i = 0; i < n; i++)
         HAP_CK(r, kept[i], "kept tensor %d is NULL", i);
+    hap_sum_tensors(r, "hap_fused", n, kept);
     begin(r, "hap_fused");
     rec_tensors("kept", n, kept);
     end(r);
@@ -472,6 +492,7 @@ static hap_event *coll(hap_rank *r, hap_coll_kind kind, hap_reduce reduce, unsig
     hap_coll_call c = {kind, reduce, axes, form, n, dst, src, scratch};
     r->doing = hap_coll_name(&c);
     HAP_CK(r, r->in_step, "called outside the step");
+    hap_sum_coll(r, &c);
     hap_coll_check(r, &c);
     if (r->pair.open) hap_pair_start(r, &c);
     hap_event *e = hap_alloc(r, sizeof *e);
@@ -510,6 +531,7 @@ void(hap_wait)(hap_rank *r, hap_event *e)
     HAP_CK(r, r->in_step, "called outside the step");
     HAP_CK(r, e, "there is no event");
     if (r->pair.open) hap_pair_wait(r, e);
+    hap_sum_numbers(r, "hap_wait", 0, NULL);
     begin(r, "hap_wait");
     rec_int("event", e->id);
     end(r);
@@ -521,6 +543,7 @@ void(hap_overlap)(hap_rank *r, int n_chunks, const int64_t (*chunks)[3])
     r->doing = "hap_overlap";
     HAP_CK(r, r->in_step, "called outside the step");
     hap_pair_begin(r, n_chunks, chunks);
+    hap_sum_numbers(r, "hap_overlap", 3 * (int64_t)n_chunks, chunks[0]);
     begin(r, "hap_overlap");
     rec_chunks("chunks", n_chunks, chunks);
     end(r);
@@ -534,6 +557,8 @@ void(hap_tiles)(hap_rank *r, int rows, int cols, unsigned how, int n_chunks,
     hap_pair_tile(
         r, &(hap_pair_tiles){
                .rows = rows, .cols = cols, .how = how, .n_chunks = n_chunks, .chunk = chunks});
+    hap_sum_numbers(r, "hap_tiles", 3, (const int64_t[]){rows, cols, how});
+    hap_sum_numbers(r, "", 3 * (int64_t)n_chunks, chunks[0]);
     begin(r, "hap_tiles");
     rec_int("rows", rows);
     rec_int("cols", cols);
@@ -547,6 +572,7 @@ void(hap_overlapped)(hap_rank *r)
     r->doing = "hap_overlapped";
     HAP_CK(r, r->in_step, "called outside the step");
     hap_pair_end(r);
+    hap_sum_numbers(r, "hap_overlapped", 0, NULL);
     begin(r, "hap_overlapped");
     end(r);
     make_all(r);
