@@ -491,8 +491,10 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     if (!understand(&q)) return CLI_USAGE;
     if (q.stages && strcmp(q.stages, "off") == 0) q.stages = NULL;
     const char *other = q.stages ? not_with_stages(&q) : NULL;
-    if (other) return cli_error(CLI_USAGE, "not supported: %s of a plan of stages", other);
     bool search_stages = q.stages && strcmp(q.stages, "auto") == 0;
+    if (other) return cli_error(CLI_USAGE, "not supported: %s of a plan of stages", other);
+    if (search_stages && q.recompute)
+        return cli_error(CLI_USAGE, "not supported: --recompute with --stages auto");
     if (q.stages && !search_stages) return plan_stages(a, &q, argc, argv);
     bool choose = search_stages || chooses(&q);
     cli_inputs in = {0};
