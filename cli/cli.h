@@ -83,8 +83,6 @@ const char *cli_cluster_file(hb_arena *a, const char *name);
 
 // A plan folder's plan.json, read and checked for being one. NULL after an error was printed.
 hb_tree *cli_plan(hb_arena *a, const char *dir);
-// The same for a command that knows no plans of stages, which it then says.
-hb_tree *cli_plan_of_one(hb_arena *a, const char *dir, const char *command);
 int64_t cli_plan_int(const hb_tree *plan, const char *key, int64_t otherwise);
 hb_str cli_text_at(const hb_tree *t, const char *key);         // empty if it is not there
 double cli_number_at(const hb_tree *t, const char *key);       // NaN if it is not there

@@ -54,16 +54,18 @@ static void read_predicted(comparison *x)
         int64_t line = cli_plan_int(in, "line", 0);
         if (!begin || !end || line == 0) continue;
         hb_str name = plan_call(in);
+        int64_t stage = cli_plan_int(in, "stage", 0);
+        int times = (int)cli_plan_int(in, "times", 1);
         call *c =
             call_of(x->a, &x->lines, hb_fmt(x->a, "%.*s:%lld", HB_ARG(name), (long long)line));
         c->what = cli_text_at(in, "node");
         for (int r = 0; r < ranks->n; r++) {
             int64_t cls = cli_plan_int(ranks->v[r], "class", -1);
-            if (cls < 0) continue;
+            if (cls < 0 || cli_plan_int(ranks->v[r], "stage", 0) != stage) continue;
             int at = begin->n == 1 ? 0 : (int)cls;
             if (at >= begin->n || at >= end->n) continue;
-            c->predicted += end->v[at]->f - begin->v[at]->f;
-            c->n_predicted++;
+            c->predicted += times * (end->v[at]->f - begin->v[at]->f);
+            c->n_predicted += times;
         }
     }
 }
@@ -189,7 +191,7 @@ static void print(comparison *x)
 static int compare(hb_arena *a, const char *dir, const char *path, const char *out,
                    const char *overlay)
 {
-    comparison x = {.a = a, .plan = cli_plan_of_one(a, dir, "compare")};
+    comparison x = {.a = a, .plan = cli_plan(a, dir)};
     if (!x.plan) return CLI_INPUT;
     x.lines.at = hb_map_new(a);
     x.kinds.at = hb_map_new(a);

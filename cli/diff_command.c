@@ -63,8 +63,24 @@ static hb_str kept(hb_arena *a, const hb_tree *plan)
 static hb_str mesh(hb_arena *a, const hb_tree *plan)
 {
     const hb_tree *m = cli_list_at(plan, "mesh");
+    if (hb_get(plan, "stages")) return HB_STR("one for each stage");
     if (m->n != 2) return HB_STR("one axis over all devices");
     return hb_fmt(a, "%lld machines x %lld devices", (long long)m->v[0]->i, (long long)m->v[1]->i);
+}
+
+// "layers 0-5 on m0; layers 6-11 on m1, m2".
+static hb_str stages(hb_arena *a, const hb_tree *plan)
+{
+    const hb_tree *list = cli_list_at(plan, "stages");
+    hb_buf b = {.arena = a};
+    for (int s = 0; s < list->n; s++) {
+        int64_t first = cli_plan_int(list->v[s], "first_layer", 0),
+                n = cli_plan_int(list->v[s], "layers", 1);
+        hb_printf(&b, n > 1 ? "%slayers %lld-%lld" : "%slayer %lld", s ? "; " : "",
+                  (long long)first, (long long)(first + n - 1));
+        hb_printf(&b, " on %.*s", HB_ARG(join(a, cli_list_at(list->v[s], "machines"), "")));
+    }
+    return b.n ? hb_done(&b) : HB_STR("none");
 }
 
 static hb_str blocks(hb_arena *a, const hb_tree *plan)
@@ -98,6 +114,9 @@ static void say_choices(two *t)
     for (int i = 0; i < 2; i++)
         v[i] = mesh(t->a, t->plan[i]);
     say(t, "Mesh", v[0], v[1]);
+    for (int i = 0; i < 2; i++)
+        v[i] = stages(t->a, t->plan[i]);
+    say(t, "Stages", v[0], v[1]);
     for (int i = 0; i < 2; i++)
         v[i] = hb_fmt(t->a, "%lld", (long long)cli_plan_int(t->plan[i], "micro_batches", 1));
     say(t, "Micro-batches", v[0], v[1]);
@@ -327,7 +346,7 @@ static int diff(hb_arena *a, const char *const *dir, bool program)
     two t = {.a = a};
     int lines[2];
     for (int i = 0; i < 2; i++) {
-        t.plan[i] = cli_plan_of_one(a, dir[i], "diff");
+        t.plan[i] = cli_plan(a, dir[i]);
         if (!t.plan[i]) return CLI_INPUT;
         lines[i] = lines_of(a, dir[i]);
     }

@@ -25,8 +25,8 @@ typedef struct group {
     hb_map *at;
     HB_VEC(row) rows;
     HB_VEC(int) calls;
-    double of_class[CL_MAX_CLASSES]; // ms of all ops
-    double sent, waited, bytes;      // of all collectives
+    double *of_class;           // ms of all ops
+    double sent, waited, bytes; // of all collectives
     int n_sent;
 } group;
 
@@ -36,7 +36,8 @@ static group group_of(hb_arena *a, const hb_tree *plan)
                    .plan = plan,
                    .instr = cli_list_at(plan, "instructions"),
                    .tensors = cli_list_at(plan, "tensors"),
-                   .at = hb_map_new(a)};
+                   .at = hb_map_new(a),
+                   .of_class = HB_ARRAY(a, double, cli_list_at(plan, "classes")->n + 1)};
 }
 
 // How the first value of one side lies.
@@ -64,7 +65,7 @@ static void add_call(group *g, int i)
     double most = 0;
     for (int c = 0; c < ms->n; c++) {
         most = fmax(most, ms->v[c]->f);
-        if (!sends && c < CL_MAX_CLASSES) g->of_class[c] += ms->v[c]->f;
+        if (!sends && c < cli_list_at(g->plan, "classes")->n) g->of_class[c] += ms->v[c]->f;
     }
     row *r = &g->rows.p[k];
     r->count++;
@@ -123,7 +124,7 @@ static bool print_group(group *g, hb_str name, hb_buf *json)
     if (json || g->calls.n == 0) return g->calls.n > 0;
     printf("%.*s: %d call%s a step", HB_ARG(say_name(g->a, name)), g->calls.n,
            g->calls.n == 1 ? "" : "s");
-    for (int c = 0; c < classes->n && c < CL_MAX_CLASSES && g->n_sent < g->calls.n; c++)
+    for (int c = 0; c < classes->n && g->n_sent < g->calls.n; c++)
         printf("%s %.*s on %.*s", c ? "," : "; computing",
                HB_ARG(say_sec(g->a, g->of_class[c] / 1e3)),
                HB_ARG(say_name(g->a, cli_text_at(classes->v[c], "name"))));
@@ -181,14 +182,40 @@ void explain_kinds(const hb_tree *plan, const char **names, int *n)
 
 // --- the network ---
 
-static bool machine_used(const hb_tree *plan, hb_str machine)
+// Whether the devices of the plan, or of one of its stages, are on several machines.
+static bool several_machines(const hb_tree *plan, int64_t stage)
 {
     const hb_tree *ranks = cli_list_at(plan, "ranks");
-    for (int i = 0; i < ranks->n; i++)
-        if (cli_plan_int(ranks->v[i], "rank", -1) >= 0 &&
-            hb_str_eq(cli_text_at(ranks->v[i], "machine"), machine))
-            return true;
+    hb_str first = {"", 0};
+    for (int i = 0; i < ranks->n; i++) {
+        hb_str machine = cli_text_at(ranks->v[i], "machine");
+        if (cli_plan_int(ranks->v[i], "rank", -1) < 0 ||
+            (stage >= 0 && cli_plan_int(ranks->v[i], "stage", -1) != stage))
+            continue;
+        if (first.n > 0 && !hb_str_eq(first, machine)) return true;
+        first = machine;
+    }
     return false;
+}
+
+// Messages between stages, all of a step.
+static void print_messages(hb_arena *a, const hb_tree *plan)
+{
+    const hb_tree *ports = cli_list_at(plan, "ports");
+    double bytes = 0, ms = 0;
+    int64_t n = 0;
+    for (int i = 0; i < ports->n; i++) {
+        hb_str when = cli_text_at(ports->v[i], "when");
+        bool slot = hb_str_is(when, "forward") || hb_str_is(when, "backward");
+        int64_t times = slot ? cli_plan_int(plan, "micro_batches", 1) : 1;
+        n += times;
+        bytes += (double)times * cli_number_at(ports->v[i], "bytes");
+        ms += (double)times * cli_number_at(ports->v[i], "ms");
+    }
+    if (n > 0)
+        printf("  between stages: %.*s a step, %.*s, %.*s on their way\n",
+               HB_ARG(say_things(a, n, "message")), HB_ARG(emit_bytes(a, bytes)),
+               HB_ARG(say_sec(a, ms / 1e3)));
 }
 
 static bool same_link(const hb_tree *x, const hb_tree *y)
@@ -229,11 +256,9 @@ bool explain_network(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *json
     const hb_tree *network = hb_get(plan, "network"), *machines = cli_list_at(plan, "machines");
     if (!network || (!hb_str_is(name, "network") && !hb_str_is(name, "links"))) return false;
     group g = group_of(a, plan);
-    int used = 0;
-    for (int i = 0; i < machines->n; i++)
-        used += machine_used(plan, cli_text_at(machines->v[i], "name"));
-    for (int i = 0; used > 1 && i < g.instr->n; i++)
-        if (hb_get(g.instr->v[i], "form") && (cli_plan_int(g.instr->v[i], "axes", 1) & 1))
+    for (int i = 0; i < g.instr->n; i++)
+        if (hb_get(g.instr->v[i], "form") && (cli_plan_int(g.instr->v[i], "axes", 1) & 1) &&
+            several_machines(plan, cli_plan_int(g.instr->v[i], "stage", -1)))
             add_call(&g, i);
     if (json) {
         hb_puts(json, "{\"kind\":\"network\",\"network\":");
@@ -247,9 +272,10 @@ bool explain_network(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *json
            HB_ARG(say_rate(a, cli_number_at(network, "bandwidth"), "B/s")),
            HB_ARG(say_sec(a, cli_number_at(network, "latency"))),
            HB_ARG(say_things(a, machines->n, "machine")));
-    if (used < 2)
+    print_messages(a, plan);
+    if (!several_machines(plan, -1))
         puts("  nothing goes over it: the devices of the plan are on one machine");
-    else if (g.calls.n == 0)
+    else if (g.calls.n == 0 && !hb_get(plan, "ports"))
         puts("  nothing goes over it");
     print_links(a, plan, machines);
     if (g.calls.n > 0) print_group(&g, HB_STR("over the network"), NULL);

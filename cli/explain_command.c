@@ -501,6 +501,7 @@ static bool explain_other(const view *v, hb_str name, hb_buf *json)
     if (line >= 0) return explain_calls(v, line, json);
     bool known = explain_device(v->a, v->plan, name, json);
     if (known && json) return true;
+    known = explain_stage(v->a, v->plan, name, json) || known;
     known = explain_cut(v->a, v->plan, name, json) || known;
     return known || explain_network(v->a, v->plan, name, json) ||
            explain_block(v->a, v->plan, name, json) || explain_kind(v->a, v->plan, name, json);
@@ -509,7 +510,7 @@ static bool explain_other(const view *v, hb_str name, hb_buf *json)
 // pattern NULL: the report.
 static int explain(hb_arena *a, const char *dir, const char *pattern, bool fast, bool json)
 {
-    view v = {.a = a, .plan = cli_plan_of_one(a, dir, "explain")};
+    view v = {.a = a, .plan = cli_plan(a, dir)};
     if (!v.plan) return CLI_INPUT;
     if (!pattern && json)
         return cli_error(CLI_USAGE, "--json wants a NAME; all is in %s/plan.json", dir);
@@ -527,8 +528,8 @@ static int explain(hb_arena *a, const char *dir, const char *pattern, bool fast,
     if (!find(&v, pattern, &f)) return CLI_INPUT;
     cli_inputs in = {0};
     syn_result r = {0};
-    bool priced =
-        !fast && f.n_tensors + f.n_nodes <= MAX_PRICED && search_again(a, dir, v.plan, &in, &r);
+    bool priced = !fast && !hb_get(v.plan, "stages") && f.n_tensors + f.n_nodes <= MAX_PRICED &&
+                  search_again(a, dir, v.plan, &in, &r);
     explain_found(&v, &f, &in, priced ? &r : NULL, json);
     return CLI_OK;
 }

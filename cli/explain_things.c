@@ -54,6 +54,33 @@ static void print_use(hb_arena *a, const hb_tree *plan, const hb_tree *rank)
                    HB_ARG(say_sec(a, cli_number_at(what_if->v[i], "ms") / 1e3)));
 }
 
+static void print_stage(hb_arena *a, const hb_tree *plan, int s)
+{
+    const hb_tree *list = cli_list_at(plan, "stages"), *ports = cli_list_at(plan, "ports");
+    if (s < 0 || s >= list->n) return;
+    const hb_tree *x = list->v[s], *machines = cli_list_at(x, "machines");
+    int64_t first = cli_plan_int(x, "first_layer", 0), n = cli_plan_int(x, "layers", 1);
+    printf("stage %d: layer%s %lld", s, n > 1 ? "s" : "", (long long)first);
+    if (n > 1) printf("-%lld", (long long)(first + n - 1));
+    for (int m = 0; m < machines->n; m++)
+        printf("%s %.*s", m ? "," : " on", HB_ARG(say_name(a, machines->v[m]->s)));
+    printf("\n  %.*s\n", HB_ARG(cli_text_at(x, "why")));
+    printf("  busy %.*s of the step; waits %.*s for other stages (%.*s)\n",
+           HB_ARG(say_sec(a, cli_number_at(x, "busy_ms") / 1e3)),
+           HB_ARG(say_sec(a, cli_number_at(x, "waits_ms") / 1e3)),
+           HB_ARG(say_percent(a, cli_number_at(x, "bubble"))));
+    for (int i = 0; i < ports->n; i++) {
+        const hb_tree *q = ports->v[i];
+        int64_t from = cli_plan_int(q, "from", -1), to = cli_plan_int(q, "to", -1);
+        if (from != s && to != s) continue;
+        printf("  %s stage %lld, %.*s: %.*s, %.*s a message (%.*s)\n",
+               from == s ? "sends to" : "gets from", (long long)(from == s ? to : from),
+               HB_ARG(cli_text_at(q, "when")), HB_ARG(emit_bytes(a, cli_number_at(q, "bytes"))),
+               HB_ARG(say_sec(a, cli_number_at(q, "ms") / 1e3)),
+               HB_ARG(say_name(a, cli_text_at(q, "value"))));
+    }
+}
+
 // Ranks in a row that say the same are one entry.
 // The ranks of the name and the class of each, as plan.json has them.
 static bool put_devices(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *json)
@@ -81,6 +108,7 @@ bool explain_device(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *json)
 {
     if (json) return put_devices(a, plan, name, json);
     const hb_tree *ranks = cli_list_at(plan, "ranks");
+    int said = -1; // a stage, once behind its ranks
     bool any = false;
     for (int i = 0, end; i < ranks->n; i = end) {
         const hb_tree *r = ranks->v[i];
@@ -96,9 +124,30 @@ bool explain_device(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *json)
         printf(" of the cluster: %.*s on %.*s\n", HB_ARG(say_name(a, cli_text_at(r, "device"))),
                HB_ARG(say_name(a, cli_text_at(r, "machine"))));
         print_use(a, plan, r);
+        int stage = cli_plan_int(r, "rank", -1) < 0 ? -1 : (int)cli_plan_int(r, "stage", -1);
+        if (said >= 0 && stage != said) print_stage(a, plan, said);
+        said = stage;
         any = true;
     }
+    if (said >= 0) print_stage(a, plan, said);
     return any;
+}
+
+bool explain_stage(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *json)
+{
+    const hb_tree *list = cli_list_at(plan, "stages");
+    for (int s = 0; s < list->n; s++) {
+        if (!hb_str_eq(name, hb_fmt(a, "stage %d", s))) continue;
+        if (json) {
+            hb_puts(json, "{\"kind\":\"stage\",\"stage\":");
+            plan_put_json(json, list->v[s]);
+            hb_putc(json, '}');
+        } else {
+            print_stage(a, plan, s);
+        }
+        return true;
+    }
+    return false;
 }
 
 bool explain_cut(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *json)

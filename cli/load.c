@@ -136,15 +136,6 @@ hb_tree *cli_plan(hb_arena *a, const char *dir)
     return t;
 }
 
-hb_tree *cli_plan_of_one(hb_arena *a, const char *dir, const char *command)
-{
-    hb_tree *t = cli_plan(a, dir);
-    if (!t || !hb_get(t, "stages")) return t;
-    cli_error(CLI_INPUT, "not supported: hapc %s of a plan of stages", command);
-    fprintf(stderr, "hint: hapc report %s\n", dir);
-    return NULL;
-}
-
 int64_t cli_plan_int(const hb_tree *plan, const char *key, int64_t otherwise)
 {
     const hb_tree *v = hb_get(plan, key);

@@ -459,6 +459,7 @@ static cli_staged staged_of(hb_arena *a, const request *q, const cli_inputs *in,
                         .out = q->out,
                         .quiet = q->quiet,
                         .json = q->json,
+                        .full = q->full,
                         .about = {.command = command_line(a, argc, argv),
                                   .version = hb_str_c(a, cli_version()),
                                   .graph_path = hb_str_c(a, q->file[0]),
@@ -466,7 +467,8 @@ static cli_staged staged_of(hb_arena *a, const request *q, const cli_inputs *in,
                                   .batch = q->front.batch,
                                   .strategy = hb_str_c(a, syn_strategy_name(q->syn.strategy)),
                                   .no_pairs = q->syn.no_pairs,
-                                  .curves_missing = !in->model.curves}};
+                                  .curves_missing = !in->model.curves,
+                                  .stages = hb_str_c(a, q->stages)}};
 }
 
 static int plan_stages(hb_arena *a, const request *q, int argc, char **argv)
@@ -507,6 +509,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     if (search_stages) {
         hb_str why;
         cli_staged x = staged_of(a, &q, &in, argc, argv);
+        x.about.whole = &res;
         code = cli_search_stages(a, &in, &q.syn, &x,
                                  res.status == SYN_OK ? res.predicted_sec : HUGE_VAL, &why);
         if (code != CLI_GO) return code;

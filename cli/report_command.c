@@ -68,10 +68,6 @@ static int report(hb_arena *a, const char *dir, bool full, bool open)
 {
     const hb_tree *plan = cli_plan(a, dir);
     if (!plan) return CLI_INPUT;
-    if (hb_get(plan, "stages")) { // its report is short, and no page
-        if (open) return cli_error(CLI_INPUT, "not supported: a page of a plan of stages");
-        return print_file(a, dir, "report.txt") ? CLI_OK : CLI_INPUT;
-    }
     char *path = realpath(hb_fmt(a, "%s/report.html", dir).p, NULL);
     if (!path) return cli_error(CLI_INPUT, "%s has no report.html: plan it again", dir);
     bool shown = full ? print_file(a, dir, "report.txt") : open || print_verdict(a, dir);

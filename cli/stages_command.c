@@ -150,15 +150,16 @@ static int say(hb_arena *a, const cli_staged *x, const syn_staged *p)
     hb_buf b = {.arena = a};
     if (x->json)
         emit_stages_json(&b, p);
-    else if (!x->quiet)
+    else if (!x->quiet && x->full)
         emit_stages_text(&b, p, &x->about);
-    if (b.n > 0) fputs(hb_done(&b).p, stdout);
-    if (!x->json && !x->quiet) {
-        if (x->out)
-            printf("\nWritten to %s. Run it: hapc run %s\n", x->out, x->out);
-        else
-            puts("\nA program: -o DIR");
-    }
+    else if (!x->quiet)
+        emit_stages_verdict(&b, p, &x->about, x->out);
+    if (x->json)
+        fputs(hb_done(&b).p, stdout);
+    else if (b.n > 0)
+        cli_print_labelled(hb_done(&b));
+    if (!x->json && !x->quiet && !x->full && !x->out)
+        puts("\nAll of it: --full; a page and a program: -o DIR");
     return fflush(stdout) == 0 ? CLI_OK : cli_error(CLI_INPUT, "cannot write to stdout");
 }
 
@@ -169,6 +170,16 @@ static int give(hb_arena *a, const cli_inputs *in, const cli_staged *x, const sy
     if (x->out && !emit_stages_folder(a, r->plan, &x->about, x->out, &why))
         return cli_error(CLI_INPUT, "%.*s", HB_ARG(why));
     return say(a, x, r->plan);
+}
+
+// The best plan without stages, which the stages are compared with.
+static const syn_result *without_stages(hb_arena *a, const cli_inputs *in, const syn_options *o)
+{
+    syn_options whole = *o;
+    syn_result *r = HB_NEW(a, syn_result);
+    whole.micro_batches = 0;
+    *r = syn_plan(a, in->g, &in->model, &whole);
+    return r;
 }
 
 int cli_plan_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, const cli_staged *x)
@@ -188,7 +199,9 @@ int cli_plan_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, con
     hb_diag_print(d, stderr);
     if (hb_diag_count(d) > 0) return CLI_INPUT;
     if (!res.plan) return no_plan(&res);
-    return give(a, in, x, &res);
+    cli_staged compared = *x;
+    if (x->out || (!x->json && !x->quiet)) compared.about.whole = without_stages(a, in, o);
+    return give(a, in, &compared, &res);
 }
 
 int cli_search_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, const cli_staged *x,

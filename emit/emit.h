@@ -37,6 +37,8 @@ typedef struct emit_plan {
     const syn_alternative *instead;  // by instruction, as emit_price_moves left it; NULL: not asked
     const emit_asked *asked;         // --what-if, as typed; n_asked of them
     int n_asked;
+    const syn_result *whole; // of a plan of stages: what the same takes without, NULL not asked
+    hb_str stages;           // --stages, as typed
 } emit_plan;
 
 // Where program.c has an instruction of the plan: line of the call, 0 of a view, which is none.
@@ -73,12 +75,15 @@ void emit_asked_text(hb_buf *out, const emit_plan *e);
 // replaced only if it is empty or a plan folder (it holds program.c and plan.json).
 bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why);
 
-// --- plans of stages; of about: command, version, paths, batch, strategy, curves_missing ---
-void emit_stages_program(hb_buf *out, hb_buf *buffers, const syn_staged *p, const emit_plan *about);
+// --- plans of stages; of about: command, version, paths, batch, strategy, where times are from ---
+// where: filled, by stage.
+void emit_stages_program(hb_buf *out, hb_buf *buffers, const syn_staged *p, const emit_plan *about,
+                         emit_lines *where);
+// The verdict, at most 24 lines of 80 columns; dir: the plan folder, NULL if nothing was written.
+void emit_stages_verdict(hb_buf *out, const syn_staged *p, const emit_plan *about, const char *dir);
 void emit_stages_text(hb_buf *out, const syn_staged *p, const emit_plan *about); // the report
 void emit_stages_json(hb_buf *out, const syn_staged *p);                         // for --json
-void emit_stages_plan_json(hb_buf *out, const syn_staged *p, const emit_plan *about);
-// As emit_folder: program.c, buffers.h, plan.json and report.txt, graph and cluster.
+// As emit_folder.
 bool emit_stages_folder(hb_arena *a, const syn_staged *p, const emit_plan *about, const char *dir,
                         hb_str *why);
 hb_str emit_stage_words(hb_arena *a, const syn_staged *p, int s); // "layers 0-5 on m0, m1"

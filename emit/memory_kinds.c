@@ -113,6 +113,11 @@ static change *find_changes(walk *w, int *n)
     int *birth = HB_ARRAY(w->a, int, p->tensors.n + 1),
         *death = HB_ARRAY(w->a, int, p->tensors.n + 1);
     syn_lifetimes(p, birth, death);
+    for (int i = 0; i < p->instr.n; i++) { // scratch ends with its wait, whatever is repeated
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind == SYN_WAIT && p->instr.p[in->start].scratch >= 0)
+            death[p->instr.p[in->start].scratch] = i;
+    }
     change *c = HB_ARRAY(w->a, change, 2 * p->tensors.n + 1);
     w->kind = HB_ARRAY(w->a, int, p->tensors.n + 1);
     *n = 0;
@@ -170,6 +175,9 @@ memory_kinds memory_kinds_of(hb_arena *a, const emit_plan *e, const step_times *
             apply(&w, &c[k]);
     }
     fill(&m, seen);
+    // Of a stage all places of the ring: what forward halves leave for backward ones.
+    int more = p->g->depth > 1 ? p->g->depth - 1 : 0;
+    m.peak[MEM_ACTIVATIONS] += (double)(more * p->ring_bytes[cls]);
     double free_bytes = (double)p->peak_bytes[cls] - sum(m.peak);
     m.gaps = free_bytes > 0 ? free_bytes : 0;
     hb_arena_free(w.a);

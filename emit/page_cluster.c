@@ -15,7 +15,7 @@ static void put_memory(page *g, int c)
     js_real(j, "peak_ms", m.peak_sec * 1e3);
     js_key(j, "curve");
     js_open(j, '[');
-    for (int b = 0; b < MEM_N_BINS; b++) {
+    for (int b = 0; b < MEM_N_BINS && g->part->stage < 0; b++) {
         js_sep(j);
         js_open(j, '[');
         for (int k = 0; k < MEM_N_KINDS; k++) {
@@ -34,8 +34,9 @@ static void put_class(page *g, int c)
     const class_times *t = &g->t->of[c];
     js *j = &g->j;
     js_open(j, '{');
-    js_text(j, "name", say_name(g->a, k->name));
+    js_text(j, "name", say_name(g->a, part_class_name(g->part, c)));
     js_integer(j, "n", g->w->n_of[c]);
+    js_flag(j, "pace", c == g->t->busiest);
     js_real(j, "compute_ms", t->compute * 1e3);
     js_real(j, "exposed_ms", t->exposed * 1e3);
     js_real(j, "waiting_ms", t->waiting * 1e3);
@@ -73,19 +74,19 @@ static bool alike(const machine_row *x, const machine_row *y)
     return true;
 }
 
-static machine_row row_of(page *g, const cl_machine *m, const int *mesh_rank, const double *ratio)
+static machine_row row_of(page *g, const cl_machine *m, const int *class_of, const double *share)
 {
-    const cl_cluster *c = g->p->cluster;
+    const cl_cluster *c = g->cluster;
     machine_row row = {m, 1, 0, HB_ARRAY(g->a, device_group, m->n_ranks + 1)};
     for (int r = m->first_rank; r < m->first_rank + m->n_ranks; r++) {
-        int at = mesh_rank[r] - 1, cls = at < 0 ? -1 : g->p->mesh->class_of[at];
+        int cls = class_of[r];
         device_group *d = row.n > 0 ? &row.group[row.n - 1] : NULL;
         if (!d || d->cluster_cls != c->class_of[r] || d->cls != cls) {
             d = &row.group[row.n++];
             *d = (device_group){c->class_of[r], cls, 0, 0};
         }
         d->n++;
-        d->share += at < 0 ? 0 : ratio[at];
+        d->share += share[r];
     }
     return row;
 }
@@ -111,13 +112,13 @@ static void put_machine(page *g, const machine_row *m)
     js_open(j, '[');
     for (int i = 0; i < m->n; i++) {
         const device_group *d = &m->group[i];
-        const cl_class *k = &g->p->cluster->cls[d->cluster_cls];
+        const cl_class *k = &g->cluster->cls[d->cluster_cls];
         js_sep(j);
         js_open(j, '{');
         js_text(j, "model", say_name(g->a, k->name));
         js_integer(j, "c", d->cls);
         js_integer(j, "n", d->n);
-        js_real(j, "flops", words_peak_flops(g->p->g, k));
+        js_real(j, "flops", words_peak_flops(g->graph, k));
         js_real(j, "memory", (double)k->memory);
         js_real(j, "share", d->share);
         if (d->cls < 0) js_real(j, "with_ms", with_of(g->v, d->cluster_cls) * 1e3);
@@ -127,16 +128,38 @@ static void put_machine(page *g, const machine_row *m)
     js_close(j, '}');
 }
 
+// Class and share of the work of a part's devices, by rank of the whole cluster.
+static void find_use(page *g, int part, int *class_of, double *share)
+{
+    const syn_staged *staged = g->all->staged;
+    page_go(g, part);
+    double *ratio = emit_ratios(g->a, g->p), of_all = 1;
+    if (staged) {
+        int layers = 0;
+        for (int s = 0; s < staged->n; s++)
+            layers += staged->stage[s].n_layers;
+        of_all = (double)staged->stage[part].n_layers / layers;
+    }
+    for (int r = 0; r < g->p->mesh->n_ranks; r++) {
+        int at = g->p->mesh->cluster_rank[r];
+        if (staged) at = staged->stage[part].cluster_rank[at];
+        class_of[at] = g->part->first_class + g->p->mesh->class_of[r];
+        share[at] = of_all * ratio[r];
+    }
+}
+
 static void put_machines(page *g)
 {
-    const cl_cluster *c = g->p->cluster;
-    int *mesh_rank = HB_ARRAY(g->a, int, c->n_ranks + 1), n = 0;
-    double *ratio = emit_ratios(g->a, g->p);
+    const cl_cluster *c = g->cluster;
+    int *class_of = HB_ARRAY(g->a, int, c->n_ranks + 1), n = 0;
+    double *share = HB_ARRAY(g->a, double, c->n_ranks + 1);
     machine_row *row = HB_ARRAY(g->a, machine_row, c->n_machines + 1);
-    for (int r = 0; r < g->p->mesh->n_ranks; r++)
-        mesh_rank[g->p->mesh->cluster_rank[r]] = r + 1;
+    for (int r = 0; r < c->n_ranks; r++)
+        class_of[r] = -1;
+    for (int i = 0; i < g->all->n; i++)
+        find_use(g, i, class_of, share);
     for (int m = 0; m < c->n_machines; m++) {
-        machine_row x = row_of(g, &c->machine[m], mesh_rank, ratio);
+        machine_row x = row_of(g, &c->machine[m], class_of, share);
         if (n > 0 && alike(&row[n - 1], &x)) {
             row[n - 1].count++;
             for (int i = 0; i < x.n; i++)
@@ -157,15 +180,18 @@ void page_cluster(page *g)
     js *j = &g->j;
     js_key(j, "classes");
     js_open(j, '[');
-    for (int c = 0; c < g->p->mesh->n_classes; c++) {
-        js_sep(j);
-        put_class(g, c);
+    for (int i = 0; i < g->all->n; i++) {
+        page_go(g, i);
+        for (int c = 0; c < g->p->mesh->n_classes; c++) {
+            js_sep(j);
+            put_class(g, c);
+        }
     }
     js_close(j, ']');
     put_machines(g);
     js_key(j, "network");
     js_open(j, '{');
-    js_real(j, "bandwidth", g->p->cluster->network_bandwidth);
-    js_real(j, "latency", g->p->cluster->network_latency);
+    js_real(j, "bandwidth", g->cluster->network_bandwidth);
+    js_real(j, "latency", g->cluster->network_latency);
     js_close(j, '}');
 }

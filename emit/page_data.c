@@ -6,23 +6,24 @@
 
 static void put_head(page *g)
 {
-    const syn_program *p = g->p;
+    const plan_part *pace = &g->all->part[g->all->pace];
+    const syn_staged *staged = g->all->staged;
     js *j = &g->j;
     js_text(j, "model", g->v->model);
     js_text(j, "cluster", g->v->cluster);
-    js_text(j, "command", say_name(g->a, g->e->command));
-    js_text(j, "producer", hb_fmt(g->a, "hapc %.*s", HB_ARG(g->e->version)));
-    js_text(j, "graph", p->g->sha);
-    js_integer(j, "batch", p->g->batch);
-    js_text(j, "precision", hb_str_c(g->a, ir_precision_name(p->g->precision)));
-    js_integer(j, "micro_batches", p->g->micro_batches > 1 ? p->g->micro_batches : 1);
-    js_integer(j, "recomputed", p->g->recomputed.n);
-    js_text(j, "device", hb_str_c(g->a, g->w->device));
-    js_integer(j, "kept", p->mesh->n_ranks);
-    js_integer(j, "all", p->cluster->n_ranks);
-    js_ints(j, "mesh", p->mesh->size, p->mesh->n_axes);
-    js_integer(j, "busiest", g->t->busiest);
-    js_real(j, "ms", g->t->total * 1e3);
+    js_text(j, "command", say_name(g->a, g->about->command));
+    js_text(j, "producer", hb_fmt(g->a, "hapc %.*s", HB_ARG(g->about->version)));
+    js_text(j, "graph", g->graph->sha);
+    js_integer(j, "batch", g->graph->batch);
+    js_text(j, "precision", hb_str_c(g->a, ir_precision_name(g->graph->precision)));
+    js_integer(j, "micro_batches", g->graph->micro_batches > 1 ? g->graph->micro_batches : 1);
+    js_integer(j, "recomputed", g->graph->recomputed.n);
+    js_text(j, "device", hb_str_c(g->a, pace->w->device));
+    js_integer(j, "kept", staged ? staged->n_ranks : pace->p->mesh->n_ranks);
+    js_integer(j, "all", g->cluster->n_ranks);
+    js_ints(j, "mesh", pace->p->mesh->size, pace->p->mesh->n_axes);
+    js_integer(j, "busiest", pace->first_class + pace->t->busiest);
+    js_real(j, "ms", pace->t->total * 1e3);
     js_key(j, "verdict");
     js_open(j, '[');
     const hb_str said[] = {g->v->decided, g->v->brings, g->v->limits};
@@ -43,7 +44,9 @@ static void put_alternatives(page *g)
         const alternative *x = &g->v->alt[i];
         js_sep(j);
         js_open(j, '{');
-        const char *id = x->strategy == SYN_AUTO ? "one" : syn_strategy_name(x->strategy);
+        const char *id = x->whole                  ? "whole"
+                         : x->strategy == SYN_AUTO ? "one"
+                                                   : syn_strategy_name(x->strategy);
         js_text(j, "id", hb_str_c(g->a, id));
         js_text(j, "name", x->name);
         js_text(j, "where", x->where);
@@ -55,7 +58,8 @@ static void put_alternatives(page *g)
         js_close(j, '}');
     }
     js_close(j, ']');
-    js_real_or_null(j, "lower_ms", g->e->res->lower_bound_sec, 1e3);
+    double lower = g->all->staged ? -1 : g->e->res->lower_bound_sec;
+    js_real_or_null(j, "lower_ms", lower, 1e3);
 }
 
 static void put_what_if(page *g)
@@ -80,8 +84,8 @@ static void put_asked(page *g)
     js *j = &g->j;
     js_key(j, "asked");
     js_open(j, '[');
-    for (int i = 0; i < g->e->n_asked; i++) {
-        const emit_asked *x = &g->e->asked[i];
+    for (int i = 0; i < g->about->n_asked; i++) {
+        const emit_asked *x = &g->about->asked[i];
         js_sep(j);
         js_open(j, '{');
         js_text(j, "change", say_name(g->a, x->change));
@@ -103,13 +107,14 @@ static void put_trust(page *g)
     js_key(j, "trust");
     js_open(j, '{');
     js_text(j, "times",
-            g->e->curves_missing     ? HB_STR("datasheet")
-            : g->e->unmeasured.n > 0 ? HB_STR("mixed")
-                                     : HB_STR("measured"));
+            g->about->curves_missing     ? HB_STR("datasheet")
+            : g->about->unmeasured.n > 0 ? HB_STR("mixed")
+                                         : HB_STR("measured"));
     js_text(j, "said", g->v->times);
-    js_real_or_null(j, "additive_ms", r->additive_sec, 1e3);
-    js_real_or_null(j, "additive_bound_ms", r->additive_bound_sec, 1e3);
-    js_flag(j, "emulated", g->p->cluster->emulated);
+    bool whole = !g->all->staged;
+    js_real_or_null(j, "additive_ms", whole ? r->additive_sec : -1, 1e3);
+    js_real_or_null(j, "additive_bound_ms", whole ? r->additive_bound_sec : -1, 1e3);
+    js_flag(j, "emulated", g->cluster->emulated);
     js_integer(j, "searches", r->n_solved);
     js_close(j, '}');
 }
@@ -132,26 +137,44 @@ static void put_shares(page *g)
     js_real(j, "repeated", g->w->repeated);
 }
 
+static void put_all(hb_buf *out, page *g)
+{
+    hb_buf text = {.arena = g->a};
+    g->j = (js){&text, true};
+    page_go(g, g->all->pace);
+    js_open(&g->j, '{');
+    js_integer(&g->j, "version", 1);
+    put_head(g);
+    put_alternatives(g);
+    if (g->all->staged) page_stages(g);
+    page_cluster(g);
+    page_timeline(g);
+    page_model(g);
+    page_collectives(g);
+    page_go(g, g->all->pace);
+    put_what_if(g);
+    put_asked(g);
+    put_trust(g);
+    put_shares(g);
+    js_close(&g->j, '}');
+    js_put_in_script(out, hb_done(&text));
+}
+
 void page_data(hb_buf *out, const emit_plan *e, const emit_lines *where)
 {
-    hb_arena *a = out->arena;
-    hb_buf text = {.arena = a};
-    page g = {.j = {&text, true}, .a = a, .e = e, .p = e->p};
-    g.t = step_times_of(a, e);
-    g.w = wording_of(a, e, g.t);
-    g.v = verdict_of(g.w);
-    js_open(&g.j, '{');
-    js_integer(&g.j, "version", 1);
-    put_head(&g);
-    put_alternatives(&g);
-    page_cluster(&g);
-    page_timeline(&g, where);
-    page_model(&g);
-    page_collectives(&g);
-    put_what_if(&g);
-    put_asked(&g);
-    put_trust(&g);
-    put_shares(&g);
-    js_close(&g.j, '}');
-    js_put_in_script(out, hb_done(&text));
+    page g = {.a = out->arena, .about = e, .graph = e->p->g, .cluster = e->p->cluster};
+    g.all = parts_of(g.a, e, where);
+    g.v = verdict_of(g.all->part[0].w);
+    put_all(out, &g);
+}
+
+void page_data_stages(hb_buf *out, const plan_parts *x, const emit_plan *about)
+{
+    page g = {.a = out->arena,
+              .all = x,
+              .about = about,
+              .graph = x->staged->g,
+              .cluster = x->staged->cluster};
+    g.v = verdict_of_stages(g.a, x, about);
+    put_all(out, &g);
 }

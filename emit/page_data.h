@@ -4,8 +4,10 @@
 #ifndef HAP_EMIT_PAGE_DATA_H
 #define HAP_EMIT_PAGE_DATA_H
 
-#include "emit/emit.h"
+#include "emit/plan_parts.h"
 
-void page_data(hb_buf *out, const emit_plan *e, const emit_lines *where); // no '<' in it
+// No '<' is in it.
+void page_data(hb_buf *out, const emit_plan *e, const emit_lines *where);
+void page_data_stages(hb_buf *out, const plan_parts *x, const emit_plan *about);
 
 #endif

@@ -59,11 +59,19 @@ static hb_str module_of(page *g, const hb_map *homes, hb_str name)
 static hb_map *home_names(page *g)
 {
     hb_map *homes = hb_map_new(g->a);
-    for (int i = 0; i < g->p->g->tensors.n; i++) {
-        ir_kind kind = g->p->g->tensors.p[i].kind;
-        if (kind == IR_PARAM || kind == IR_BUFFER) hb_map_put(homes, g->p->g->tensors.p[i].name, i);
+    for (int i = 0; i < g->graph->tensors.n; i++) {
+        ir_kind kind = g->graph->tensors.p[i].kind;
+        if (kind == IR_PARAM || kind == IR_BUFFER)
+            hb_map_put(homes, g->graph->tensors.p[i].name, i);
     }
     return homes;
+}
+
+// Instructions, or tensors, of all parts.
+static int count_all(const page *g, bool tensors)
+{
+    const plan_part *last = &g->all->part[g->all->n - 1];
+    return tensors ? last->first_tensor + last->p->tensors.n : last->first_instr + last->p->instr.n;
 }
 
 // --- modules ---
@@ -100,8 +108,11 @@ static void find_modules(page *g, const hb_map *homes, module *m, groups *all)
 static void put_modules(page *g, const hb_map *homes)
 {
     groups all = {g->a, hb_map_new(g->a), 0};
-    module *m = HB_ARRAY(g->a, module, g->p->instr.n + 1);
-    find_modules(g, homes, m, &all);
+    module *m = HB_ARRAY(g->a, module, count_all(g, false) + 1);
+    for (int i = 0; i < g->all->n; i++) {
+        page_go(g, i);
+        find_modules(g, homes, m, &all);
+    }
     js *j = &g->j;
     js_key(j, "modules");
     js_open(j, '[');
@@ -122,8 +133,8 @@ static void put_modules(page *g, const hb_map *homes)
 typedef struct tensor_row {
     hb_str module, leaf, words;
     const char *kind;
-    int first, count, *blocks, n_blocks, cap;
-    double bytes[CL_MAX_CLASSES];
+    int part, first, count, *blocks, n_blocks, cap;
+    double *bytes; // by class of all parts
 } tensor_row;
 
 // Parts along the tensor of axis 0 (or of all ranks), how often they are cut again inside.
@@ -146,7 +157,8 @@ static void put_picture(page *g, const syn_tensor *t)
         js_open(j, '[');
         for (int i = 0; i < n; i++) {
             js_sep(j);
-            hb_printf(j->b, "[%d,%lld,%d]", run[i].cls, (long long)run[i].entries, run[i].count);
+            int cls = run[i].cls < 0 ? -1 : g->part->first_class + run[i].cls;
+            hb_printf(j->b, "[%d,%lld,%d]", cls, (long long)run[i].entries, run[i].count);
         }
         js_close(j, ']');
     }
@@ -168,14 +180,17 @@ static void add_tensor(page *g, const hb_map *homes, groups *all, tensor_row *ro
     bool home = t->role == SYN_ROLE_HOME, of_home = hb_map_get(homes, value->name) >= 0;
     hb_str words = say_state(g->w, t->value, &t->state);
     hb_str pattern = emit_pattern(g->a, value->name);
-    hb_str key = hb_fmt(g->a, "%d %.*s|%.*s", home, HB_ARG(pattern), HB_ARG(words));
+    hb_str key =
+        hb_fmt(g->a, "%d %d %.*s|%.*s", home, g->part->stage, HB_ARG(pattern), HB_ARG(words));
     int block, k = group_of(all, key);
     tensor_row *r = &row[k];
     if (r->count++ == 0) {
         r->module = module_of(g, homes, value->name);
         r->kind = home ? "parameter" : of_home ? "copy" : "result";
         r->words = words;
+        r->part = (int)(g->part - g->all->part);
         r->first = i;
+        r->bytes = HB_ARRAY(g->a, double, g->all->n_classes + 1);
         size_t dot = value->name.n;
         while (dot > 0 && value->name.p[dot - 1] != '.')
             dot--;
@@ -185,11 +200,12 @@ static void add_tensor(page *g, const hb_map *homes, groups *all, tensor_row *ro
     if (r->n_blocks == r->cap) r->blocks = hb_grow(g->a, r->blocks, &r->cap, sizeof *r->blocks);
     r->blocks[r->n_blocks++] = block;
     for (int c = 0; c < g->p->mesh->n_classes; c++)
-        r->bytes[c] += (double)t->bytes[c];
+        r->bytes[g->part->first_class + c] += (double)t->bytes[c];
 }
 
 static void put_tensor(page *g, tensor_row *r)
 {
+    page_go(g, r->part);
     const syn_tensor *t = &g->p->tensors.p[r->first];
     const ir_tensor *value = &g->p->g->tensors.p[t->value];
     js *j = &g->j;
@@ -203,26 +219,34 @@ static void put_tensor(page *g, tensor_row *r)
     js_text(j, "w", r->words);
     js_integer(j, "count", r->count);
     js_text(j, "blocks", ranges(g->a, r->blocks, r->n_blocks));
-    js_reals(j, "bytes", r->bytes, g->p->mesh->n_classes, 1);
+    js_reals(j, "bytes", r->bytes, g->all->n_classes, 1);
     put_picture(g, t);
     js_close(j, '}');
 }
 
-void page_model(page *g)
+static void add_tensors(page *g, const hb_map *homes, groups *all, tensor_row *row)
 {
     const syn_program *p = g->p;
-    hb_map *homes = home_names(g);
-    put_modules(g, homes);
     bool *forward = HB_ARRAY(g->a, bool, p->tensors.n + 1);
     for (int i = p->instr.n - 1; i >= 0; i--) {
         const syn_instr *in = &p->instr.p[i];
         for (int k = 0; in->kind != SYN_WAIT && k < in->n_out; k++)
             forward[in->out[k]] = step_phase(p, i) == IR_FORWARD;
     }
-    groups all = {g->a, hb_map_new(g->a), 0};
-    tensor_row *row = HB_ARRAY(g->a, tensor_row, p->tensors.n + 1);
     for (int i = 0; i < p->tensors.n; i++)
-        if (is_shown(p, &p->tensors.p[i], forward, i)) add_tensor(g, homes, &all, row, i);
+        if (is_shown(p, &p->tensors.p[i], forward, i)) add_tensor(g, homes, all, row, i);
+}
+
+void page_model(page *g)
+{
+    hb_map *homes = home_names(g);
+    put_modules(g, homes);
+    groups all = {g->a, hb_map_new(g->a), 0};
+    tensor_row *row = HB_ARRAY(g->a, tensor_row, count_all(g, true) + 1);
+    for (int i = 0; i < g->all->n; i++) {
+        page_go(g, i);
+        add_tensors(g, homes, &all, row);
+    }
     js_key(&g->j, "tensors");
     js_open(&g->j, '[');
     for (int k = 0; k < all.n; k++)
@@ -233,7 +257,7 @@ void page_model(page *g)
 // --- collectives ---
 
 typedef struct coll_row {
-    int first, count, *blocks, n_blocks, cap;
+    int part, first, count, *blocks, n_blocks, cap;
     double bytes, sec, exposed;
 } coll_row;
 
@@ -259,6 +283,7 @@ static const char *among(const syn_mesh *m, unsigned axes)
 
 static void put_collective(page *g, coll_row *r)
 {
+    page_go(g, r->part);
     const syn_program *p = g->p;
     const syn_instr *s = &p->instr.p[r->first];
     const syn_tensor *from = &p->tensors.p[s->in[0]], *to = &p->tensors.p[s->out[0]];
@@ -270,7 +295,7 @@ static void put_collective(page *g, coll_row *r)
     js_text(j, "of", say_name(g->a, emit_pattern(g->a, p->g->tensors.p[from->value].name)));
     js_integer(j, "more", s->n_in - 1);
     js_text(j, "cargo", hb_str_c(g->a, cargo(p, r->first)));
-    js_text(j, "among", hb_str_c(g->a, among(p->mesh, s->axes)));
+    js_text(j, "among", hb_fmt(g->a, "%s%s", part_prefix(g->a, g->part), among(p->mesh, s->axes)));
     js_text(j, "form", hb_str_c(g->a, cost_form_name(s->form).s));
     js_text(j, "from", say_state(g->w, from->value, &from->state));
     js_text(j, "to", say_state(g->w, to->value, &to->state));
@@ -284,25 +309,26 @@ static void put_collective(page *g, coll_row *r)
     js_close(j, '}');
 }
 
-static void put_collectives(page *g)
+static void add_collectives(page *g, groups *all, coll_row *row)
 {
     const syn_program *p = g->p;
     const cost_timeline *line = &g->e->res->timeline;
-    groups all = {g->a, hb_map_new(g->a), 0};
-    coll_row *row = HB_ARRAY(g->a, coll_row, p->instr.n + 1);
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *s = &p->instr.p[i];
         if (s->kind != SYN_START) continue;
         const syn_tensor *from = &p->tensors.p[s->in[0]], *to = &p->tensors.p[s->out[0]];
         hb_str name = p->g->tensors.p[from->value].name;
-        hb_str key =
-            hb_fmt(g->a, "%.*s %u %d %d %.*s|%.*s|%.*s", HB_ARG(emit_instr_name(g->a, p, i)),
-                   s->axes, s->form, s->n_in, HB_ARG(emit_pattern(g->a, name)),
-                   HB_ARG(say_state(g->w, from->value, &from->state)),
-                   HB_ARG(say_state(g->w, to->value, &to->state)));
+        hb_str key = hb_fmt(g->a, "%d %.*s %u %d %d %.*s|%.*s|%.*s", g->part->stage,
+                            HB_ARG(emit_instr_name(g->a, p, i)), s->axes, s->form, s->n_in,
+                            HB_ARG(emit_pattern(g->a, name)),
+                            HB_ARG(say_state(g->w, from->value, &from->state)),
+                            HB_ARG(say_state(g->w, to->value, &to->state)));
         int block;
-        coll_row *r = &row[group_of(&all, key)];
-        if (r->count++ == 0) r->first = i;
+        coll_row *r = &row[group_of(all, key)];
+        if (r->count++ == 0) {
+            r->part = (int)(g->part - g->all->part);
+            r->first = i;
+        }
         (void)page_block(name, &block);
         if (r->n_blocks == r->cap) r->blocks = hb_grow(g->a, r->blocks, &r->cap, sizeof *r->blocks);
         r->blocks[r->n_blocks++] = block;
@@ -310,6 +336,16 @@ static void put_collectives(page *g)
         r->bytes += times * emit_coll_bytes(p, s);
         r->sec += times * (line->end[i * p->mesh->n_classes] - line->begin[i * p->mesh->n_classes]);
         r->exposed += g->t->exposed[i];
+    }
+}
+
+static void put_collectives(page *g)
+{
+    groups all = {g->a, hb_map_new(g->a), 0};
+    coll_row *row = HB_ARRAY(g->a, coll_row, count_all(g, false) + 1);
+    for (int i = 0; i < g->all->n; i++) {
+        page_go(g, i);
+        add_collectives(g, &all, row);
     }
     js_key(&g->j, "colls");
     js_open(&g->j, '[');
@@ -350,7 +386,7 @@ static void put_pair(page *g, const syn_pair *x, int count)
     js_close(j, '}');
 }
 
-static void put_pairs(page *g)
+static void add_pairs(page *g)
 {
     const syn_program *p = g->p;
     groups all = {g->a, hb_map_new(g->a), 0};
@@ -364,15 +400,18 @@ static void put_pairs(page *g)
         int k = group_of(&all, key);
         if (count[k]++ == 0) first[k] = i;
     }
-    js_key(&g->j, "pairs");
-    js_open(&g->j, '[');
     for (int k = 0; k < all.n; k++)
         put_pair(g, &p->pairs.p[first[k]], count[k]);
-    js_close(&g->j, ']');
 }
 
 void page_collectives(page *g)
 {
     put_collectives(g);
-    put_pairs(g);
+    js_key(&g->j, "pairs");
+    js_open(&g->j, '[');
+    for (int i = 0; i < g->all->n; i++) {
+        page_go(g, i);
+        add_pairs(g);
+    }
+    js_close(&g->j, ']');
 }

@@ -4,31 +4,10 @@
 #include "emit/page.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double TICKS = 5e7; // of a step, about
-
-hb_str page_block(hb_str name, int *index)
-{
-    size_t from = 0, before = 0; // of this component, of the one before
-    *index = -1;
-    for (size_t i = 0; i <= name.n && (i == name.n || name.p[i] != '\''); i++) {
-        if (i < name.n && name.p[i] != '.') continue;
-        bool digits = i > from && i - from < 9 && from > 0 && i < name.n;
-        int v = 0;
-        for (size_t k = from; k < i && digits; k++) {
-            digits = name.p[k] >= '0' && name.p[k] <= '9';
-            v = v * 10 + (name.p[k] - '0');
-        }
-        if (digits) {
-            *index = v;
-            return (hb_str){name.p + before, from - 1 - before};
-        }
-        before = from;
-        from = i + 1;
-    }
-    return (hb_str){"", 0};
-}
 
 // Words that stand once each in a list.
 typedef struct words_once {
@@ -64,54 +43,83 @@ static void put_list(page *g, const char *key, const int64_t *v, int n)
 }
 
 // Rows: name pattern, block, op, phase, line of program.c; of collectives bytes, exposed, form.
-static void put_rows(page *g, const emit_lines *where, const bool *shown, int *row)
+typedef struct rows {
+    words_once names, ops, forms;
+    int64_t *v[8];
+    int n;
+    int64_t line; // of the row before
+} rows;
+
+static rows rows_new(page *g)
+{
+    words_once none = {g->a, hb_map_new(g->a), {0}};
+    rows r = {none, none, none, {NULL}, 0, 0};
+    r.ops.at = hb_map_new(g->a);
+    r.forms.at = hb_map_new(g->a);
+    int most = g->all->staged ? g->all->staged->cut->ports.n : 0;
+    for (int i = 0; i < g->all->n; i++)
+        most += g->all->part[i].p->instr.n;
+    for (int k = 0; k < 8; k++)
+        r.v[k] = HB_ARRAY(g->a, int64_t, most + 1);
+    return r;
+}
+
+// sends: of a collective or a message; bytes, exposed share and form are of these.
+static void add_row(page *g, rows *r, hb_str name, hb_str op, ir_phase phase, int line, bool sends,
+                    double bytes, double exposed, hb_str form)
+{
+    int block, n = r->n++;
+    name = say_name(g->a, name);
+    (void)page_block(name, &block);
+    r->v[0][n] = number_of(&r->names, block < 0 ? name : emit_pattern(g->a, name));
+    r->v[1][n] = block;
+    r->v[2][n] = number_of(&r->ops, op);
+    r->v[3][n] = phase;
+    r->v[4][n] = line - r->line;
+    r->line = line;
+    r->v[5][n] = sends ? (int64_t)bytes : -1;
+    r->v[6][n] = sends ? llround(1000 * fmin(1, exposed)) : 0;
+    r->v[7][n] = sends ? number_of(&r->forms, form) : 0;
+}
+
+// Of the part's instructions that are shown; row: their numbers.
+static void add_rows(page *g, rows *r, const bool *shown, int *row)
 {
     const syn_program *p = g->p;
-    words_once names = {g->a, hb_map_new(g->a), {0}}, ops = names, forms = names;
-    ops.at = hb_map_new(g->a);
-    forms.at = hb_map_new(g->a);
-    int64_t *v[8], n = 0, line = 0;
-    for (int k = 0; k < 8; k++)
-        v[k] = HB_ARRAY(g->a, int64_t, p->instr.n + 1);
+    const emit_lines *where = g->part->where;
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (!shown[i]) continue;
-        row[i] = (int)n;
-        int block;
-        hb_str node = say_name(g->a, p->g->nodes.p[in->node].name);
-        (void)page_block(node, &block);
-        hb_str pattern = block < 0 ? node : emit_pattern(g->a, node);
+        row[i] = r->n;
         bool sends = in->kind == SYN_START;
-        v[0][n] = number_of(&names, pattern);
-        v[1][n] = block;
-        v[2][n] = number_of(&ops, say_op(g->a, p, i));
-        v[3][n] = step_phase(p, i);
-        v[4][n] = where ? where->line[i] - line : 0;
-        line = where ? where->line[i] : 0;
-        v[5][n] = sends ? (int64_t)emit_coll_bytes(p, in) : -1;
         double took = g->e->res->timeline.end[i * p->mesh->n_classes] -
                       g->e->res->timeline.begin[i * p->mesh->n_classes];
-        v[6][n] = sends && took > 0 ? llround(1000 * fmin(1, g->t->exposed[i] / took)) : 0;
-        v[7][n] = sends ? number_of(&forms, hb_str_c(g->a, cost_form_name(in->form).s)) : 0;
-        n++;
+        if (g->part->stage >= 0) took *= syn_instr_slots(p, in);
+        add_row(g, r, p->g->nodes.p[in->node].name, say_op(g->a, p, i), step_phase(p, i),
+                where ? where->line[i] : 0, sends, sends ? emit_coll_bytes(p, in) : 0,
+                took > 0 ? g->t->exposed[i] / took : 0,
+                sends ? hb_str_c(g->a, cost_form_name(in->form).s) : (hb_str){"", 0});
     }
+}
+
+static void put_rows(page *g, rows *r)
+{
     static const char *const keys[] = {"p", "l", "o", "f", "s", "b", "e", "form"};
     for (int k = 0; k < 8; k++)
-        put_list(g, keys[k], v[k], (int)n);
-    put_words(g, "names", &names);
-    put_words(g, "ops", &ops);
-    put_words(g, "forms", &forms);
+        put_list(g, keys[k], r->v[k], r->n);
+    put_words(g, "names", &r->names);
+    put_words(g, "ops", &r->ops);
+    put_words(g, "forms", &r->forms);
 }
 
 // When each runs: number of the row as a step from the one before; gap and length in ticks.
-static void put_lane(page *g, int lane, double tick, const int *row)
+static void put_events(page *g, const step_span *span, int n, double tick, const int *row)
 {
-    const step_times *t = g->t;
-    int n = t->n_spans[lane], kept = 0, before = 0;
+    int kept = 0, before = 0;
     int64_t *index = HB_ARRAY(g->a, int64_t, n + 1), *time = HB_ARRAY(g->a, int64_t, 2 * n + 1);
     int64_t at = 0;
     for (int i = 0; i < n; i++) {
-        const step_span *s = &t->span[lane][i];
+        const step_span *s = &span[i];
         int64_t from = llround(s->begin / tick), to = llround(s->end / tick);
         if (to == from) to++;
         if (from < at) from = at;
@@ -123,14 +131,26 @@ static void put_lane(page *g, int lane, double tick, const int *row)
         at = to;
         kept++;
     }
+    put_list(g, "i", index, kept);
+    put_list(g, "g", time, 2 * kept);
+}
+
+static void put_lane(page *g, int lane, double tick, const int *row)
+{
+    const step_times *t = g->t;
     js_sep(&g->j);
     js_open(&g->j, '{');
     if (lane < t->n_classes)
-        js_integer(&g->j, "c", lane);
+        js_integer(&g->j, "c", g->part->first_class + lane);
     else
         js_integer(&g->j, "a", lane - t->n_classes);
-    put_list(g, "i", index, kept);
-    put_list(g, "g", time, 2 * kept);
+    if (g->part->stage >= 0 && lane >= t->n_classes)
+        js_text(&g->j, "t",
+                hb_fmt(g->a, "sending, stage %d%s", g->part->stage,
+                       g->p->mesh->n_axes < 2 ? ""
+                       : lane == t->n_classes ? ", between machines"
+                                              : ", inside machines"));
+    put_events(g, t->span[lane], t->n_spans[lane], tick, row);
     js_close(&g->j, '}');
 }
 
@@ -175,25 +195,96 @@ static void put_marks(page *g, bool blocks)
     js_close(&g->j, ']');
 }
 
-void page_timeline(page *g, const emit_lines *where)
+static int by_begin(const void *x, const void *y)
 {
-    const step_times *t = g->t;
-    int lanes = t->n_classes + g->p->mesh->n_axes;
-    double tick = pow(10, floor(log10(t->total / TICKS)));
-    bool *shown = HB_ARRAY(g->a, bool, g->p->instr.n + 1);
-    int *row = HB_ARRAY(g->a, int, g->p->instr.n + 1);
-    for (int lane = 0; lane < lanes; lane++)
-        for (int i = 0; i < t->n_spans[lane]; i++)
-            shown[t->span[lane][i].instr] = true;
+    const step_span *a = x, *b = y;
+    if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
+    return (a->instr > b->instr) - (a->instr < b->instr);
+}
+
+// Messages: a row a port, a lane each way between two stages.
+typedef struct messages {
+    part_message *m;
+    int n, *row;
+} messages;
+
+static messages add_messages(page *g, rows *r)
+{
+    const syn_staged *p = g->all->staged;
+    messages x = {.row = HB_ARRAY(g->a, int, p->cut->ports.n + 1)};
+    double *waited = HB_ARRAY(g->a, double, p->cut->ports.n + 1);
+    int *count = HB_ARRAY(g->a, int, p->cut->ports.n + 1);
+    x.n = parts_messages(g->a, g->all, &x.m);
+    for (int i = 0; i < x.n; i++) {
+        waited[x.m[i].port] += x.m[i].waited;
+        count[x.m[i].port]++;
+    }
+    for (int i = 0; i < p->cut->ports.n; i++) {
+        const ir_port *q = &p->cut->ports.p[i];
+        double took = count[i] * p->port_sec[i];
+        ir_phase phase = q->turn == IR_SLOT_BACK ? IR_BACKWARD
+                         : q->turn == IR_AFTER   ? IR_UPDATE
+                                                 : IR_FORWARD;
+        x.row[i] = r->n;
+        add_row(g, r, q->name, HB_STR("message"), phase, 0, true, p->port_bytes[i],
+                took > 0 ? waited[i] / took : 0, HB_STR("from stage to stage"));
+    }
+    return x;
+}
+
+static void put_messages(page *g, const messages *x, double tick)
+{
+    const syn_staged *p = g->all->staged;
+    step_span *s = hb_alloc(g->a, sizeof *s * (size_t)(x->n + 1));
+    for (int from = 0; from < p->n; from++)
+        for (int to = 0; to < p->n; to++) {
+            int n = 0;
+            for (int i = 0; i < x->n; i++) {
+                const ir_port *q = &p->cut->ports.p[x->m[i].port];
+                if (q->from == from && q->to == to)
+                    s[n++] = (step_span){x->m[i].port, -1, x->m[i].begin, x->m[i].end};
+            }
+            if (n == 0) continue;
+            qsort(s, (size_t)n, sizeof *s, by_begin);
+            js_sep(&g->j);
+            js_open(&g->j, '{');
+            js_integer(&g->j, "a", 0);
+            js_text(&g->j, "t", hb_fmt(g->a, "messages, stage %d to %d", from, to));
+            put_events(g, s, n, tick, x->row);
+            js_close(&g->j, '}');
+        }
+}
+
+void page_timeline(page *g)
+{
+    double tick = pow(10, floor(log10(g->t->total / TICKS)));
+    rows r = rows_new(g);
+    int **row = hb_alloc(g->a, sizeof *row * (size_t)g->all->n);
+    messages sent = {0};
     js_key(&g->j, "tl");
     js_open(&g->j, '{');
     js_real(&g->j, "tick", tick * 1e3);
-    put_rows(g, where, shown, row);
+    for (int i = 0; i < g->all->n; i++) {
+        page_go(g, i);
+        bool *shown = HB_ARRAY(g->a, bool, g->p->instr.n + 1);
+        row[i] = HB_ARRAY(g->a, int, g->p->instr.n + 1);
+        for (int lane = 0; lane < g->t->n_classes + g->p->mesh->n_axes; lane++)
+            for (int k = 0; k < g->t->n_spans[lane]; k++)
+                shown[g->t->span[lane][k].instr] = true;
+        add_rows(g, &r, shown, row[i]);
+    }
+    if (g->all->staged) sent = add_messages(g, &r);
+    put_rows(g, &r);
     js_key(&g->j, "lanes");
     js_open(&g->j, '[');
-    for (int lane = 0; lane < lanes; lane++)
-        put_lane(g, lane, tick, row);
+    for (int i = 0; i < g->all->n; i++) {
+        page_go(g, i);
+        for (int lane = 0; lane < g->t->n_classes + g->p->mesh->n_axes; lane++)
+            if (g->part->stage < 0 || g->t->n_spans[lane] > 0) put_lane(g, lane, tick, row[i]);
+    }
+    if (g->all->staged) put_messages(g, &sent, tick);
     js_close(&g->j, ']');
+    page_go(g, g->all->pace);
     put_marks(g, true);
     put_marks(g, false);
     js_close(&g->j, '}');

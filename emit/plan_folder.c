@@ -3,6 +3,7 @@
 #include "emit/consts_file.h"
 #include "emit/emit.h"
 #include "emit/manifest.h"
+#include "emit/stages_report.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -177,14 +178,20 @@ static folder texts_of_stages(hb_arena *a, const syn_staged *p, const emit_plan 
 {
     folder f = {.g = p->g, .cluster = p->cluster, .graph_path = about->graph_path};
     hb_buf program = {.arena = a}, buffers = {.arena = a}, plan = {.arena = a},
-           report = {.arena = a};
-    emit_stages_program(&program, &buffers, p, about);
-    emit_stages_plan_json(&plan, p, about);
-    emit_stages_text(&report, p, about);
+           report = {.arena = a}, trace = {.arena = a}, page = {.arena = a};
+    emit_lines *where = hb_alloc(a, sizeof *where * (size_t)p->n);
+    emit_stages_program(&program, &buffers, p, about, where);
+    const plan_parts *x = parts_of_stages(a, p, about, where);
+    stages_plan_json(&plan, x, about);
+    stages_report_text(&report, x, about);
+    emit_stages_trace(&trace, x);
+    emit_stages_html(&page, x, about);
     add(&f, "program.c", &program);
     add(&f, "buffers.h", &buffers);
     add(&f, "plan.json", &plan);
     add(&f, "report.txt", &report);
+    add(&f, "report.html", &page);
+    add(&f, "trace.json", &trace);
     return f;
 }
 

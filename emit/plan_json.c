@@ -2,10 +2,8 @@
 
 #include "emit/emit.h"
 #include "emit/json_out.h"
-#include "emit/memory_kinds.h"
-#include "emit/page.h"
+#include "emit/plan_lists.h"
 #include "emit/verdict.h"
-#include "synth/price/pair_cost.h"
 #include "synth/price/simulate_plan.h"
 
 static void put_ranks(js *j, hb_arena *a, const emit_plan *e)
@@ -21,17 +19,11 @@ static void put_ranks(js *j, hb_arena *a, const emit_plan *e)
     js_key(j, "ranks");
     js_open(j, '[');
     for (int r = 0; r < c->n_ranks; r++) {
-        const cl_machine *m = &c->machine[c->machine_of[r]];
         js_sep(j);
         js_open(j, '{');
-        js_integer(j, "rank", mesh_rank[r]);
-        js_integer(j, "cluster_rank", r);
-        js_text(j, "device", c->cls[c->class_of[r]].name);
-        js_text(j, "machine", m->name);
-        js_text(j, "host", m->host);
+        emit_put_rank(j, c, r, mesh_rank[r]);
         if (mesh_rank[r] >= 0) js_integer(j, "class", p->mesh->class_of[mesh_rank[r]]);
         js_real(j, "ratio", mesh_rank[r] < 0 ? 0 : ratio[mesh_rank[r]]);
-        js_flag(j, "dropped", mesh_rank[r] < 0);
         const double *with = e->res->others.with_sec;
         if (mesh_rank[r] < 0) {
             hb_str why = words_unused(j->b->arena, p, c->class_of[r]);
@@ -40,289 +32,6 @@ static void put_ranks(js *j, hb_arena *a, const emit_plan *e)
                           : HB_STR("faster without it"));
         }
         if (mesh_rank[r] < 0 && with && with[r] > 0) js_real(j, "with_ms", with[r] * 1e3);
-        js_close(j, '}');
-    }
-    js_close(j, ']');
-}
-
-static void put_class_memory(js *j, const emit_plan *e, const step_times *t, int c)
-{
-    memory_kinds m = memory_kinds_of(j->b->arena, e, t, c);
-    js_key(j, "memory");
-    js_open(j, '{');
-    for (int k = 0; k < MEM_N_KINDS; k++)
-        js_real(j, memory_kind_name[k], m.peak[k]);
-    js_real(j, "gaps", m.gaps);
-    js_real(j, "peak_at_ms", m.peak_sec * 1e3);
-    js_key(j, "over_step");
-    js_open(j, '[');
-    for (int b = 0; b < MEM_N_BINS; b++) {
-        js_sep(j);
-        js_open(j, '[');
-        for (int k = 0; k < MEM_N_KINDS; k++) {
-            js_sep(j);
-            hb_printf(j->b, "%.0f", m.curve[b][k]);
-        }
-        js_close(j, ']');
-    }
-    js_close(j, ']');
-    js_close(j, '}');
-}
-
-// What this class's devices do with the step; the sum of computing and waiting is the step.
-static void put_class_times(js *j, const class_times *t)
-{
-    js_real(j, "exposed_ms", t->exposed * 1e3);
-    js_real(j, "waiting_ms", t->waiting * 1e3);
-    js_reals(j, "phases_ms", t->phase, 3, 1e3);
-}
-
-static void put_classes(js *j, const emit_plan *e, const wording *w)
-{
-    const syn_program *p = e->p;
-    js_key(j, "classes");
-    js_open(j, '[');
-    for (int c = 0; c < p->mesh->n_classes; c++) {
-        const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
-        js_sep(j);
-        js_open(j, '{');
-        js_text(j, "name", k->name);
-        js_integer(j, "capacity_bytes", k->capacity);
-        js_integer(j, "reserve_bytes", k->reserve);
-        js_integer(j, "peak_bytes", p->peak_bytes[c]);
-        js_integer(j, "padded_bytes", p->padded_bytes[c]);
-        js_integer(j, "work_bytes", p->work_bytes[c]);
-        js_integer(j, "local_bytes", p->local_bytes[c]);
-        js_real(j, "compute_ms", e->res->timeline.busy[c] * 1e3);
-        js_real(j, "idle_ms", e->res->timeline.stalled[c] * 1e3);
-        js_integer(j, "count", w->n_of[c]);
-        js_real(j, "flops", words_peak_flops(p->g, k));
-        js_integer(j, "memory_bytes", k->memory);
-        js_real(j, "memory_bandwidth", k->memory_bandwidth);
-        put_class_times(j, &w->t->of[c]);
-        put_class_memory(j, e, w->t, c);
-        js_flag(j, "emulated", k->emulated);
-        js_flag(j, "plan_only", k->plan_only);
-        js_close(j, '}');
-    }
-    js_close(j, ']');
-}
-
-static void put_machines(js *j, const cl_cluster *c)
-{
-    js_key(j, "machines");
-    js_open(j, '[');
-    for (int m = 0; m < c->n_machines; m++) {
-        js_sep(j);
-        js_open(j, '{');
-        js_text(j, "name", c->machine[m].name);
-        js_integer(j, "first_rank", c->machine[m].first_rank);
-        js_integer(j, "ranks", c->machine[m].n_ranks);
-        js_real(j, "link_bandwidth", c->machine[m].link_bandwidth);
-        js_real(j, "link_latency", c->machine[m].link_latency);
-        js_flag(j, "peer", c->machine[m].peer);
-        js_close(j, '}');
-    }
-    js_close(j, ']');
-    js_key(j, "network");
-    js_open(j, '{');
-    js_real(j, "bandwidth", c->network_bandwidth);
-    js_real(j, "latency", c->network_latency);
-    js_close(j, '}');
-}
-
-// The letters of the factors that a cut divides, and what it is called in words.
-static void put_cut_words(js *j, const wording *w, int cut)
-{
-    const syn_program *p = w->p;
-    hb_str word = {"", 0};
-    bool *seen = HB_ARRAY(w->a, bool, p->f->n_classes + 1);
-    js_key(j, "letters");
-    js_open(j, '[');
-    for (int i = 0; i < p->tensors.n; i++)
-        for (int x = 0; p->tensors.p[i].value >= 0 && x < p->mesh->n_axes; x++) {
-            const syn_axis_state *s = &p->tensors.p[i].state.ax[x];
-            if (s->kind != SYN_S || s->cut != cut) continue;
-            int cls = p->f->dim[p->tensors.p[i].value][s->dim].cls[s->pos];
-            if (seen[cls]) continue;
-            seen[cls] = true;
-            if (word.n == 0) word = w->cut_by[cls];
-            js_sep(j);
-            hb_printf(j->b, "\"%s\"", p->f->cls[cls].letter);
-        }
-    js_close(j, ']');
-    js_text(j, "word", word.n ? word : HB_STR("features"));
-}
-
-static void put_cuts(js *j, hb_arena *a, const emit_plan *e, const wording *w)
-{
-    const syn_mesh *m = e->p->mesh;
-    hb_str *names = emit_table_names(a, e->p);
-    js_key(j, "cuts");
-    js_open(j, '[');
-    for (int c = 0; c < m->cuts.n; c++) {
-        js_sep(j);
-        js_open(j, '{');
-        js_text(j, "table", names[c]);
-        js_text(j, "from", m->cuts.p[c].name);
-        js_integer(j, "axis", m->cuts.p[c].axis);
-        js_integer(j, "size", m->cuts.p[c].size);
-        js_int64s(j, "entries", m->cuts.p[c].table, m->cuts.p[c].n);
-        put_cut_words(j, w, c);
-        js_close(j, '}');
-    }
-    js_close(j, ']');
-}
-
-// All factors that may be cut: what states of other plans of this graph are said by.
-static void put_factors(js *j, const wording *w)
-{
-    const ir_factors *f = w->p->f;
-    js_key(j, "factors");
-    js_open(j, '[');
-    for (int c = 0; c < f->n_classes; c++) {
-        if (f->cls[c].whole) continue;
-        js_sep(j);
-        js_open(j, '{');
-        js_text(j, "letter", hb_str_c(w->a, f->cls[c].letter));
-        js_integer(j, "size", f->cls[c].size);
-        js_text(j, "word", w->cut_by[c]);
-        js_close(j, '}');
-    }
-    js_close(j, ']');
-}
-
-static void put_tensors(js *j, hb_arena *a, const emit_plan *e, const emit_lines *where)
-{
-    static const char *const roles[] = {"value", "home", "input", "const", "scratch"};
-    const syn_program *p = e->p;
-    hb_str *names = emit_names(a, p);
-    js_key(j, "tensors");
-    js_open(j, '[');
-    for (int i = 0; i < p->tensors.n; i++) {
-        const syn_tensor *t = &p->tensors.p[i];
-        js_sep(j);
-        hb_putc(j->b, '\n');
-        js_open(j, '{');
-        js_text(j, "id", names[i]);
-        if (where) js_text(j, "c", where->expr[i]);
-        js_text(j, "role", hb_str_c(a, roles[t->role]));
-        if (t->value >= 0) {
-            const ir_tensor *g = &p->g->tensors.p[t->value];
-            hb_buf s = {.arena = a};
-            syn_state_print(&s, p->mesh, p->f, t->value, &t->state);
-            js_text(j, "name", g->name);
-            js_int64s(j, "shape", g->dim, g->rank);
-            js_text(j, "state", hb_done(&s));
-            int cut[SYN_MAX_AXES];
-            for (int x = 0; x < p->mesh->n_axes; x++)
-                cut[x] = t->state.ax[x].kind == SYN_S ? t->state.ax[x].cut : -1;
-            js_ints(j, "cuts", cut, p->mesh->n_axes);
-        }
-        js_text(j, "dtype", hb_str_c(a, ir_dtype_name(t->dtype)));
-        js_text(j, "segment", t->sym ? HB_STR("sym") : HB_STR("local"));
-        js_int64s(j, "bytes", t->bytes, p->mesh->n_classes);
-        js_int64s(j, "offset", t->off, p->mesh->n_classes);
-        js_close(j, '}');
-    }
-    js_close(j, ']');
-}
-
-static void put_chunks(js *j, int (*chunk)[3], int n)
-{
-    js_key(j, "chunks");
-    js_open(j, '[');
-    for (int k = 0; k < n; k++) {
-        js_sep(j);
-        hb_printf(j->b, "[%d,%d", chunk[k][0], chunk[k][1]);
-        if (chunk[k][2]) hb_printf(j->b, ",%d", chunk[k][2]);
-        hb_putc(j->b, ']');
-    }
-    js_close(j, ']');
-}
-
-// The pair's list of tiles.
-static void put_tiles(js *j, const syn_tiles *x)
-{
-    js_key(j, "tiles");
-    js_open(j, '{');
-    js_integer(j, "rows", x->rows);
-    js_integer(j, "cols", x->cols);
-    js_flag(j, "turns", x->how & SYN_TILE_TURNS);
-    js_flag(j, "sums", x->how & SYN_TILE_SUMS);
-    js_flag(j, "by_rows", x->how & SYN_TILE_BY_ROWS);
-    js_flag(j, "planned", x->how & SYN_TILE_FIRST);
-    put_chunks(j, x->chunk, x->n_chunks);
-    js_real(j, "ms", x->total * 1e3);
-    js_close(j, '}');
-}
-
-static void put_overlap(js *j, const syn_program *p, const syn_pair *x)
-{
-    double busy = 0;
-    for (int c = 0; c < p->mesh->n_classes; c++)
-        busy = x->busy[c] > busy ? x->busy[c] : busy;
-    js_key(j, "overlap");
-    js_open(j, '{');
-    js_integer(j, "length", x->len);
-    put_chunks(j, x->chunk, x->n_chunks);
-    js_real(j, "ms", x->total * 1e3);
-    js_real(j, "chunks_ms", x->chunked * 1e3);
-    if (x->tiles.n_chunks) put_tiles(j, &x->tiles);
-    js_real(j, "compute_ms", busy * 1e3);
-    js_real(j, "transfer_ms", x->transfer * 1e3);
-    js_real(j, "hidden_ms", syn_pair_hidden(p, x) * x->transfer * 1e3);
-    js_real(j, "sequential_ms", x->sequential * 1e3);
-    js_close(j, '}');
-}
-
-// When an instruction runs: by class, of a collective one entry.
-static void put_when(js *j, const emit_plan *e, const step_times *t, int i)
-{
-    static const char *const phases[] = {"forward", "backward", "update"};
-    const syn_program *p = e->p;
-    const cost_timeline *line = &e->res->timeline;
-    int n = p->mesh->n_classes, block;
-    bool sends = p->instr.p[i].kind == SYN_START;
-    js_text(j, "phase", hb_str_c(j->b->arena, phases[step_phase(p, i)]));
-    (void)page_block(p->g->nodes.p[p->instr.p[i].node].name, &block);
-    if (block >= 0) js_integer(j, "block", block);
-    if (p->instr.p[i].kind == SYN_WAIT) return;
-    js_reals(j, "begin_ms", line->begin + i * n, sends ? 1 : n, 1e3);
-    js_reals(j, "end_ms", line->end + i * n, sends ? 1 : n, 1e3);
-    if (sends) js_real(j, "exposed_ms", t->exposed[i] * 1e3);
-    if (sends && p->instr.p[i].scratch >= 0) js_integer(j, "scratch", p->instr.p[i].scratch);
-}
-
-static void put_instructions(js *j, hb_arena *a, const emit_plan *e, const emit_lines *where,
-                             const step_times *t)
-{
-    const syn_program *p = e->p;
-    js_key(j, "instructions");
-    js_open(j, '[');
-    const syn_pair *x = p->pairs.p, *end = x + p->pairs.n;
-    for (int i = 0; i < p->instr.n; i++) {
-        const syn_instr *in = &p->instr.p[i];
-        js_sep(j);
-        hb_putc(j->b, '\n');
-        js_open(j, '{');
-        if (where) js_integer(j, "line", where->line[i]);
-        js_text(j, "call", emit_instr_name(a, p, i));
-        js_text(j, "node", p->g->nodes.p[in->node].name);
-        if (in->kind == SYN_WAIT) {
-            js_integer(j, "start", in->start);
-        } else {
-            js_ints(j, "out", in->out, in->n_out);
-            js_ints(j, "in", in->in, in->n_in);
-            js_reals(j, "ms", in->sec, in->kind == SYN_START ? 1 : p->mesh->n_classes, 1e3);
-        }
-        if (in->kind == SYN_START) {
-            js_text(j, "form", hb_str_c(a, cost_form_name(in->form).s));
-            js_integer(j, "axes", in->axes);
-            js_real(j, "bytes", emit_coll_bytes(p, in));
-        }
-        put_when(j, e, t, i);
-        if (x < end && i == x->first) put_overlap(j, p, x++);
         js_close(j, '}');
     }
     js_close(j, ']');
@@ -522,7 +231,8 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
 {
     hb_arena *a = out->arena;
     js j = {out, true};
-    const wording *w = wording_of(a, e, step_times_of(a, e));
+    const plan_parts *x = parts_of(a, e, where);
+    const wording *w = x->part[0].w;
     js_open(&j, '{');
     put_request(&j, a, e);
     put_verdict(&j, e);
@@ -532,13 +242,9 @@ void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
     js_text(&j, "backend",
             e->p->cluster->cls[e->p->mesh->cluster_class[0]].kind == CL_GPU ? HB_STR("cuda")
                                                                             : HB_STR("cpu"));
-    put_machines(&j, e->p->cluster);
-    put_classes(&j, e, w);
+    emit_put_machines(&j, e->p->cluster);
     put_ranks(&j, a, e);
-    put_cuts(&j, a, e, w);
-    put_factors(&j, w);
-    put_tensors(&j, a, e, where);
-    put_instructions(&j, a, e, where, w->t);
+    emit_put_lists(&j, x);
     js_close(&j, '}');
     hb_putc(out, '\n');
 }

@@ -1,8 +1,8 @@
 // program.c of a plan of stages: for each a function with its own mesh, buffers and slots, one
 // after the other; before them what goes from stage to stage, behind them main.
 
+#include "emit/plan_parts.h"
 #include "emit/program_text.h"
-#include "synth/price/simulate_plan.h"
 
 static const char *stage_mark(hb_arena *a, int s)
 {
@@ -162,20 +162,16 @@ static void print_main(lines *l, const syn_staged *p)
     lines_text(l, 0, "}");
 }
 
-void emit_stages_program(hb_buf *out, hb_buf *buffers, const syn_staged *p, const emit_plan *about)
+void emit_stages_program(hb_buf *out, hb_buf *buffers, const syn_staged *p, const emit_plan *about,
+                         emit_lines *where)
 {
     hb_arena *a = out->arena;
     hb_map *used = hb_map_new(a);
     lines l = {.arena = a, .out = out};
     pt *t = hb_alloc(a, sizeof *t * (size_t)p->n);
-    emit_plan *e = hb_alloc(a, sizeof *e * (size_t)p->n);
-    syn_result *res = hb_alloc(a, sizeof *res * (size_t)p->n);
+    emit_plan *e = emit_stage_plans(a, p, about);
     header(&l, p, about);
     for (int s = 0; s < p->n; s++) {
-        e[s] = *about;
-        e[s].p = p->stage[s].program;
-        e[s].res = &res[s];
-        res[s].predicted_sec = syn_simulate_in(a, p->stage[s].program, &res[s].timeline, true);
         t[s] = pt_new(a, &e[s], out, used, stage_mark(a, s));
         t[s].l = l;
         pt_cuts(&t[s]);
@@ -193,4 +189,6 @@ void emit_stages_program(hb_buf *out, hb_buf *buffers, const syn_staged *p, cons
         pt_buffers(&t[s], buffers);
     }
     print_main(&l, p);
+    for (int s = 0; s < p->n; s++)
+        where[s] = (emit_lines){.line = t[s].line, .expr = t[s].b->id, .n_lines = l.n};
 }

@@ -50,13 +50,12 @@ static void put_shell(hb_buf *out, const verdict *v, hb_str title)
                  "</p></noscript></main>\n");
 }
 
-void emit_report_html(hb_buf *out, const emit_plan *e, const emit_lines *where)
+// The file around its data.
+static void put_page(hb_buf *out, const verdict *v, double sec, hb_str data)
 {
     hb_arena *a = out->arena;
-    const step_times *t = step_times_of(a, e);
-    const verdict *v = verdict_of(wording_of(a, e, t));
     hb_str title = hb_fmt(a, "%.*s on %.*s: %.*s a step", HB_ARG(v->model), HB_ARG(v->cluster),
-                          HB_ARG(say_sec(a, t->total)));
+                          HB_ARG(say_sec(a, sec)));
     hb_puts(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
                  "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                  "<meta name=\"color-scheme\" content=\"light dark\">\n"
@@ -69,9 +68,26 @@ void emit_report_html(hb_buf *out, const emit_plan *e, const emit_lines *where)
     hb_puts(out, "</style></head><body>\n");
     put_shell(out, v, title);
     hb_puts(out, "<script type=\"application/json\" id=\"data\">");
-    page_data(out, e, where);
+    hb_putn(out, data.p, data.n);
     hb_puts(out, "</script>\n<script type=\"application/json\" id=\"measured\">null</script>\n"
                  "<script>\n"); // hapc compare fills it
     put_asset(out, page_js);
     hb_puts(out, "</script></body></html>\n");
+}
+
+void emit_report_html(hb_buf *out, const emit_plan *e, const emit_lines *where)
+{
+    hb_arena *a = out->arena;
+    hb_buf data = {.arena = a};
+    const step_times *t = step_times_of(a, e);
+    page_data(&data, e, where);
+    put_page(out, verdict_of(wording_of(a, e, t)), t->total, hb_done(&data));
+}
+
+void emit_stages_html(hb_buf *out, const plan_parts *x, const emit_plan *about)
+{
+    hb_buf data = {.arena = out->arena};
+    page_data_stages(&data, x, about);
+    put_page(out, verdict_of_stages(out->arena, x, about), x->staged->predicted_sec,
+             hb_done(&data));
 }

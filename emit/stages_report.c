@@ -1,31 +1,12 @@
 // What is said of a plan of stages: its report, its plan.json, one object for --json.
 
+#include "emit/stages_report.h"
+
 #include <math.h>
 
-#include "emit/emit.h"
-#include "emit/json_out.h"
+#include "emit/plan_lists.h"
+#include "emit/verdict.h"
 #include "synth/price/simulate_plan.h"
-
-static double bubble(const syn_staged *p, int s)
-{
-    return p->predicted_sec > 0 ? 1 - p->stage[s].busy / p->predicted_sec : 0;
-}
-
-static int64_t capacity(const syn_program *p, int c)
-{
-    return p->cluster->cls[p->mesh->cluster_class[c]].capacity;
-}
-
-// The class of a stage whose memory is fullest.
-static int fullest(const syn_program *p)
-{
-    int most = 0;
-    for (int c = 1; c < p->mesh->n_classes; c++)
-        if ((double)p->peak_bytes[c] / (double)capacity(p, c) >
-            (double)p->peak_bytes[most] / (double)capacity(p, most))
-            most = c;
-    return most;
-}
 
 static const char *turn_words(ir_turn t)
 {
@@ -35,42 +16,88 @@ static const char *turn_words(ir_turn t)
                                : "behind";
 }
 
-void emit_stages_text(hb_buf *out, const syn_staged *p, const emit_plan *about)
+static void stage_table(hb_buf *out, const plan_parts *x, const emit_plan *about)
 {
     hb_arena *a = out->arena;
+    const syn_staged *p = x->staged;
     int k = p->g->micro_batches > 1 ? p->g->micro_batches : 1;
-    hb_printf(out, "%.6g ms a step, predicted%s: %d stage%s on %d devices, %d micro-batch%s\n\n",
-              p->predicted_sec * 1e3, about->curves_missing ? " by datasheet formulas" : "", p->n,
-              p->n > 1 ? "s" : "", p->n_ranks, k, k > 1 ? "es" : "");
-    hb_puts(out, "stage  devices  under way  forward  backward  update     waits  memory\n");
+    hb_puts(out,
+            "Stages\n\nstage  devices  under way  forward  backward  update     waits  memory\n");
     for (int s = 0; s < p->n; s++) {
-        const syn_stage *x = &p->stage[s];
-        int c = fullest(x->program);
-        double filled = 100 * (double)x->program->peak_bytes[c] / (double)capacity(x->program, c);
-        double ahead = k > 1 ? x->before + x->after : x->before;
-        hb_printf(out, "%5d  %7d  %9d  ", s, x->program->mesh->n_ranks,
-                  x->program->g->depth > 1 ? x->program->g->depth : 1);
+        const syn_stage *y = &p->stage[s];
+        double filled, capacity, ahead = k > 1 ? y->before + y->after : y->before;
+        part_fullest(y->program, &filled, &capacity);
+        hb_printf(out, "%5d  %7d  %9d  ", s, y->program->mesh->n_ranks,
+                  y->program->g->depth > 1 ? y->program->g->depth : 1);
         if (k > 1)
-            hb_printf(out, "%7.3f  %8.3f  %6.3f", x->forward * 1e3, x->backward * 1e3, ahead * 1e3);
+            hb_printf(out, "%7.3f  %8.3f  %6.3f", y->forward * 1e3, y->backward * 1e3, ahead * 1e3);
         else
             hb_printf(out, "%25.3f", ahead * 1e3);
-        hb_printf(out, "  %6.1f %%  %.*s (%.0f %%)\n", 100 * bubble(p, s),
-                  HB_ARG(emit_bytes(a, (double)x->program->peak_bytes[c])), filled);
-        hb_printf(out, "       %.*s\n", HB_ARG(emit_stage_words(a, p, s)));
+        hb_printf(out, "  %6.1f %%  %.*s (%.0f %%)\n", 100 * (1 - y->busy / p->predicted_sec),
+                  HB_ARG(emit_bytes(a, filled)), 100 * filled / capacity);
     }
     hb_puts(out, "\nMilliseconds of one micro-batch; update: what is done once a step. Waits: the "
-                 "share of the\nstep in which a stage has nothing to do.\n");
-    if (p->cut->ports.n > 0) hb_puts(out, "\nport  stages  when           bytes      ms  value\n");
-    for (int i = 0; i < p->cut->ports.n; i++) {
-        const ir_port *x = &p->cut->ports.p[i];
-        hb_printf(out, "%4d  %2d > %-2d %-8s  %10.*s  %6.3f  %.*s\n", i, x->from, x->to,
-                  turn_words(x->turn), HB_ARG(emit_bytes(a, p->port_bytes[i])),
-                  p->port_sec[i] * 1e3, HB_ARG(x->name));
+                 "share of the\nstep in which a stage has nothing to do.\n\n");
+    for (int s = 0; s < p->n; s++)
+        verdict_wrapped(out, hb_fmt(a, "%d", s).p,
+                        hb_fmt(a, "%.*s. %.*s", HB_ARG(say_name(a, emit_stage_words(a, p, s))),
+                               HB_ARG(stages_why(a, x, about, s))),
+                        6);
+}
+
+// What each class of devices of a stage does with the step.
+static void device_table(hb_buf *out, const plan_parts *x)
+{
+    hb_arena *a = out->arena;
+    hb_puts(out, "\nDevices\n\nstage  devices                      computes  waits for data  for "
+                 "others\n");
+    for (int s = 0; s < x->n; s++)
+        for (int c = 0; c < x->part[s].p->mesh->n_classes; c++) {
+            const plan_part *k = &x->part[s];
+            const class_times *t = &k->t->of[c];
+            hb_str name = say_name(a, k->p->cluster->cls[k->p->mesh->cluster_class[c]].name);
+            hb_printf(out, "%5d  %-27s  %8.*s  %14.*s  %10.*s\n", s,
+                      hb_fmt(a, "%d x %.*s", k->w->n_of[c], HB_ARG(name)).p,
+                      HB_ARG(say_sec(a, t->compute)), HB_ARG(say_sec(a, t->exposed)),
+                      HB_ARG(say_sec(a, t->waiting)));
+        }
+}
+
+static void port_table(hb_buf *out, const plan_parts *x)
+{
+    hb_arena *a = out->arena;
+    const syn_staged *p = x->staged;
+    part_message *m;
+    int n = parts_messages(a, x, &m), n_ports = p->cut->ports.n;
+    double *waited = HB_ARRAY(a, double, n_ports + 1);
+    for (int i = 0; i < n; i++)
+        waited[m[i].port] += m[i].waited;
+    if (n_ports > 0)
+        hb_puts(out, "\nPorts\n\nport  stages  when           bytes      ms  waited for  value\n");
+    for (int i = 0; i < n_ports; i++) {
+        const ir_port *q = &p->cut->ports.p[i];
+        hb_printf(out, "%4d  %2d > %-2d %-8s  %10.*s  %6.3f  %10.*s  %.*s\n", i, q->from, q->to,
+                  turn_words(q->turn), HB_ARG(emit_bytes(a, p->port_bytes[i])),
+                  p->port_sec[i] * 1e3, HB_ARG(say_sec(a, waited[i])),
+                  HB_ARG(say_name(a, q->name)));
     }
+    if (n_ports > 0)
+        hb_puts(out,
+                "\nBytes and milliseconds of one message; waited for: in the whole step, while "
+                "one is on its way\nand its receiver has nothing to do.\n");
+}
+
+void stages_report_text(hb_buf *out, const plan_parts *x, const emit_plan *about)
+{
+    stages_verdict_text(out, x, about, NULL);
+    hb_puts(out, "\n---\n\n");
+    stage_table(out, x, about);
+    device_table(out, x);
+    port_table(out, x);
     hb_puts(out, "\nProved: every stage, and that together they are the step.\n");
 }
 
-static void put_stages(js *j, const syn_staged *p)
+static void put_stages(js *j, const syn_staged *p, const plan_parts *y, const emit_plan *about)
 {
     js_key(j, "stages");
     js_open(j, '[');
@@ -90,7 +117,16 @@ static void put_stages(js *j, const syn_staged *p)
         js_real(j, "backward_ms", x->backward * 1e3);
         js_real(j, "after_ms", x->after * 1e3);
         js_real(j, "waits_ms", x->waits * 1e3);
-        js_real(j, "bubble", bubble(p, s));
+        js_real(j, "busy_ms", x->busy * 1e3);
+        js_real(j, "bubble", p->predicted_sec > 0 ? 1 - x->busy / p->predicted_sec : 0);
+        js_key(j, "machines");
+        js_open(j, '[');
+        for (int m = 0; m < x->cluster->n_machines; m++) {
+            js_sep(j);
+            hb_put_json(j->b, x->cluster->machine[m].name);
+        }
+        js_close(j, ']');
+        if (y) js_text(j, "why", stages_why(j->b->arena, y, about, s));
         js_int64s(j, "peak_bytes", q->peak_bytes, q->mesh->n_classes);
         js_close(j, '}');
     }
@@ -112,29 +148,38 @@ static void put_stages(js *j, const syn_staged *p)
     js_close(j, ']');
 }
 
-static void put_ranks(js *j, const syn_staged *p)
+// y NULL: without the class and the share of the work of each.
+static void put_ranks(js *j, const syn_staged *p, const plan_parts *y)
 {
     const cl_cluster *c = p->cluster;
-    int *rank = HB_ARRAY(j->b->arena, int, c->n_ranks + 1);
+    hb_arena *a = j->b->arena;
+    int *rank = HB_ARRAY(a, int, c->n_ranks + 1), *stage = HB_ARRAY(a, int, c->n_ranks + 1);
     for (int r = 0; r < c->n_ranks; r++)
         rank[r] = -1;
     for (int s = 0; s < p->n; s++) {
         const syn_mesh *m = p->stage[s].program->mesh;
-        for (int r = 0; r < m->n_ranks; r++)
-            rank[p->stage[s].cluster_rank[m->cluster_rank[r]]] = p->stage[s].first_rank + r;
+        for (int r = 0; r < m->n_ranks; r++) {
+            int at = p->stage[s].cluster_rank[m->cluster_rank[r]];
+            rank[at] = p->stage[s].first_rank + r;
+            stage[at] = s;
+        }
     }
     js_key(j, "ranks");
     js_open(j, '[');
     for (int r = 0; r < c->n_ranks; r++) {
-        const cl_machine *m = &c->machine[c->machine_of[r]];
         js_sep(j);
         js_open(j, '{');
-        js_integer(j, "rank", rank[r]);
-        js_integer(j, "cluster_rank", r);
-        js_text(j, "device", c->cls[c->class_of[r]].name);
-        js_text(j, "machine", m->name);
-        js_text(j, "host", m->host);
-        js_flag(j, "dropped", rank[r] < 0);
+        emit_put_rank(j, c, r, rank[r]);
+        if (rank[r] >= 0 && y) {
+            const plan_part *k = &y->part[stage[r]];
+            int own = rank[r] - p->stage[stage[r]].first_rank;
+            js_integer(j, "stage", stage[r]);
+            js_integer(j, "class", k->first_class + k->p->mesh->class_of[own]);
+            js_real(j, "ratio", emit_ratios(a, k->p)[own]);
+        } else if (y) {
+            js_real(j, "ratio", 0);
+            js_text(j, "dropped_because", HB_STR("no stage is faster with it"));
+        }
         js_close(j, '}');
     }
     js_close(j, ']');
@@ -155,12 +200,32 @@ static void put_request(js *j, const syn_staged *p, const emit_plan *e)
     js_text(j, "precision", hb_str_c(j->b->arena, ir_precision_name(p->g->precision)));
     js_text(j, "grad_dtype", hb_str_c(j->b->arena, ir_dtype_name(p->g->grad_dtype)));
     js_text(j, "strategy_option", e->strategy);
+    js_text(j, "stages_option", e->stages);
     js_flag(j, "keep_grads", p->stage[0].program->keep_grads);
+    js_flag(j, "pairs", !e->no_pairs);
+    js_flag(j, "emulated", p->cluster->emulated);
 }
 
-void emit_stages_plan_json(hb_buf *out, const syn_staged *p, const emit_plan *e)
+// The verdict, and what it is compared with.
+static void put_verdict(js *j, const verdict *v)
+{
+    js_key(j, "verdict");
+    js_open(j, '{');
+    js_text(j, "decided", v->decided);
+    js_text(j, "brings", v->brings);
+    js_text(j, "limits", v->limits);
+    js_close(j, '}');
+    js_key(j, "without_stages_ms");
+    if (v->best)
+        hb_printf(j->b, "%.9g", v->best->sec * 1e3);
+    else
+        hb_puts(j->b, "null");
+}
+
+void stages_plan_json(hb_buf *out, const plan_parts *x, const emit_plan *e)
 {
     js j = {out, true};
+    const syn_staged *p = x->staged;
     double peak = 0;
     for (int s = 0; s < p->n; s++)
         peak = fmax(peak, syn_peak_seconds(p->stage[s].program));
@@ -172,10 +237,13 @@ void emit_stages_plan_json(hb_buf *out, const syn_staged *p, const emit_plan *e)
     js_integer(&j, "n_ranks", p->n_ranks);
     js_real(&j, "predicted_ms", p->predicted_sec * 1e3);
     js_real(&j, "peak_ms", peak * 1e3);
+    put_verdict(&j, verdict_of_stages(out->arena, x, e));
     js_text(&j, "certificate", HB_STR("proved"));
     js_text(&j, "backend", p->cluster->cls[0].kind == CL_GPU ? HB_STR("cuda") : HB_STR("cpu"));
-    put_stages(&j, p);
-    put_ranks(&j, p);
+    put_stages(&j, p, x, e);
+    emit_put_machines(&j, p->cluster);
+    put_ranks(&j, p, x);
+    emit_put_lists(&j, x);
     js_close(&j, '}');
     hb_putc(out, '\n');
 }
@@ -188,8 +256,13 @@ void emit_stages_json(hb_buf *out, const syn_staged *p)
     js_real(&j, "plan_seconds", p->plan_sec);
     js_text(&j, "certificate", HB_STR("proved"));
     js_integer(&j, "micro_batches", p->g->micro_batches > 1 ? p->g->micro_batches : 1);
-    put_stages(&j, p);
-    put_ranks(&j, p);
+    put_stages(&j, p, NULL, NULL);
+    put_ranks(&j, p, NULL);
     js_close(&j, '}');
     hb_putc(out, '\n');
+}
+
+void emit_stages_text(hb_buf *out, const syn_staged *p, const emit_plan *about)
+{
+    stages_report_text(out, parts_of_stages(out->arena, p, about, NULL), about);
 }

@@ -217,16 +217,21 @@ static void count_rounds(const emit_plan *e, step_times *t)
     }
 }
 
-step_times *step_times_of(hb_arena *a, const emit_plan *e)
+static step_times *times_new(hb_arena *a, const emit_plan *e, double total)
+{
+    step_times *t = HB_NEW(a, step_times);
+    *t = (step_times){.total = total, .n_classes = e->p->mesh->n_classes};
+    t->exposed = HB_ARRAY(a, double, e->p->instr.n + 1);
+    t->wait = HB_ARRAY(a, int, e->p->instr.n + 1);
+    hb_assert(e->res->timeline.begin);
+    return t;
+}
+
+// What is spent by class and waited for by collective, once spans are there.
+static void sum_up(hb_arena *a, const emit_plan *e, step_times *t)
 {
     const syn_program *p = e->p;
-    step_times *t = HB_NEW(a, step_times);
-    int n = p->mesh->n_classes;
-    *t = (step_times){.total = e->res->timeline.total, .n_classes = n};
-    t->exposed = HB_ARRAY(a, double, p->instr.n + 1);
-    t->wait = HB_ARRAY(a, int, p->instr.n + 1);
-    hb_assert(e->res->timeline.begin);
-    find_spans(a, e, t);
+    int n = t->n_classes;
     intervals sends = join(a, t, n, p->mesh->n_axes), idle = {0};
     for (int c = 0; c < n; c++) {
         class_times *k = &t->of[c];
@@ -246,6 +251,81 @@ step_times *step_times_of(hb_arena *a, const emit_plan *e)
     }
     share_exposed(a, t, p->mesh->n_axes, &idle);
     inside_pairs(p, t);
+}
+
+step_times *step_times_of(hb_arena *a, const emit_plan *e)
+{
+    step_times *t = times_new(a, e, e->res->timeline.total);
+    find_spans(a, e, t);
+    sum_up(a, e, t);
     count_rounds(e, t);
+    return t;
+}
+
+// --- stages ---
+
+// The lane of an instruction on a class, or of a collective.
+static int lane_of(const syn_program *p, int instr, int cls)
+{
+    const syn_instr *in = &p->instr.p[instr];
+    if (in->kind != SYN_START) return cls;
+    return p->mesh->n_classes + (in->axes == 2 && p->mesh->n_axes == 2);
+}
+
+static bool same_part(const syn_stage_piece *x, const syn_stage_piece *y)
+{
+    return x->turn == y->turn && x->m == y->m;
+}
+
+// Instructions that the stage's own timeline has in a piece, where the piece is in the step. What
+// begins ahead of the first piece of a part, or behind the last, is in that.
+static void place(const emit_plan *e, const syn_stage_piece *piece, int at, int n_pieces,
+                  const int *first, step_times *t)
+{
+    const syn_stage_piece *x = &piece[at];
+    bool head = at == 0 || !same_part(x, x - 1), tail = at + 1 == n_pieces || !same_part(x, x + 1);
+
+    const syn_program *p = e->p;
+    const cost_timeline *line = &e->res->timeline;
+    const syn_slot slot = syn_slot_of(p);
+    const double digits = 1e-9 * t->total;
+    int n = p->mesh->n_classes;
+    for (int i = first[x->turn]; i < first[x->turn + 1]; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        bool sends = in->kind == SYN_START, early = in->turn == IR_BEFORE;
+        // What the first or the last micro-batch alone does.
+        if (syn_once(p, &slot, i) && ir_in_slot(x->turn) && x->m != (early ? 0 : slot.times - 1))
+            continue;
+        for (int c = 0; in->kind != SYN_WAIT && c < (sends ? 1 : n); c++) {
+            double from = line->begin[i * n + c], to = line->end[i * n + c];
+            if ((!head && from < x->from - digits) || (!tail && from >= x[1].from - digits))
+                continue;
+            if (to - from < 1e-3 * digits) continue; // joined: what takes nothing
+            double begin = fmax(0, x->begin + from - x->from);
+            add_span(t, lane_of(p, i, c),
+                     (step_span){i, sends ? -1 : c, begin, fmin(begin + to - from, t->total)});
+        }
+    }
+}
+
+step_times *step_times_of_stage(hb_arena *a, const emit_plan *e, const syn_stage_piece *piece,
+                                int n_pieces, double total)
+{
+    const syn_program *p = e->p;
+    const syn_slot slot = syn_slot_of(p);
+    step_times *t = times_new(a, e, total);
+    int lanes = p->mesh->n_classes + p->mesh->n_axes;
+    // Where the parts begin, by turn.
+    int first[] = {0, slot.first, slot.back, slot.end, p->instr.n};
+    if (slot.times < 2) first[1] = first[2] = first[3] = p->instr.n;
+    for (int lane = 0; lane < lanes; lane++)
+        t->span[lane] = HB_ARRAY(a, step_span, slot.times * p->instr.n + 1);
+    for (int i = 0; i < p->instr.n; i++)
+        if (p->instr.p[i].kind == SYN_WAIT) t->wait[p->instr.p[i].start] = i;
+    for (int i = 0; i < n_pieces; i++)
+        place(e, piece, i, n_pieces, first, t);
+    for (int lane = 0; lane < lanes; lane++)
+        qsort(t->span[lane], (size_t)t->n_spans[lane], sizeof(step_span), by_begin);
+    sum_up(a, e, t);
     return t;
 }

@@ -10,6 +10,7 @@
 #define HAP_EMIT_STEP_TIMES_H
 
 #include "emit/emit.h"
+#include "synth/price/price_stages.h"
 
 typedef struct class_times {
     double compute, exposed, waiting; // seconds; their sum is the step
@@ -34,6 +35,9 @@ typedef struct step_times {
 
 // The plan's timeline, which must have been kept.
 step_times *step_times_of(hb_arena *a, const emit_plan *e);
+// Of a stage, whose step is the whole one's: its pieces, their number, seconds of the whole step.
+step_times *step_times_of_stage(hb_arena *a, const emit_plan *e, const syn_stage_piece *piece,
+                                int n_pieces, double total);
 ir_phase step_phase(const syn_program *p, int instr);
 
 #endif

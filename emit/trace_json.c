@@ -2,7 +2,7 @@
 // class, tid 0 = computation, tid 1 + axis = communication. Names are those of the measured trace:
 // "op_linear:83". A collective says what share of it is hidden (args.hidden, 0 to 1).
 
-#include "emit/emit.h"
+#include "emit/plan_parts.h"
 
 #include <string.h>
 
@@ -36,6 +36,41 @@ static void label(hb_buf *b, bool *first, const char *kind, int pid, int tid, hb
     hb_puts(b, "}}");
 }
 
+// The labels of the class of a part, which is `pid` of all.
+static void put_labels(hb_buf *out, bool *first, int pid, hb_str name, int axes)
+{
+    label(out, first, "process_name", pid, 0, name);
+    for (int i = 0; i <= axes; i++)
+        label(out, first, "thread_name", pid, i, hb_str_c(out->arena, lanes[i]));
+}
+
+void emit_stages_trace(hb_buf *out, const plan_parts *x)
+{
+    hb_arena *a = out->arena;
+    bool first = true;
+    hb_puts(out, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+    for (int s = 0; s < x->n; s++) {
+        const plan_part *k = &x->part[s];
+        const syn_program *p = k->p;
+        int n = p->mesh->n_classes;
+        for (int c = 0; c < n; c++)
+            put_labels(out, &first, k->first_class + c, part_class_name(k, c), p->mesh->n_axes);
+        for (int lane = 0; lane < n + p->mesh->n_axes; lane++)
+            for (int i = 0; i < k->t->n_spans[lane]; i++) {
+                const step_span *y = &k->t->span[lane][i];
+                hb_str name = emit_instr_name(a, p, y->instr);
+                bool sends = y->cls < 0;
+                if (sends) name.n -= strlen("_start");
+                name = hb_fmt(a, "%.*s:%d", HB_ARG(name), k->where ? k->where->line[y->instr] : 0);
+                hb_str what = p->g->nodes.p[p->instr.p[y->instr].node].name;
+                for (int c = sends ? 0 : lane; c < (sends ? n : lane + 1); c++)
+                    event(out, &first, name, what, k->first_class + c, sends ? 1 + lane - n : 0,
+                          y->begin, y->end, -1);
+            }
+    }
+    hb_puts(out, "\n]}\n");
+}
+
 void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
 {
     hb_arena *a = out->arena;
@@ -48,9 +83,8 @@ void emit_trace_json(hb_buf *out, const emit_plan *e, const emit_lines *where)
         if (p->instr.p[i].kind == SYN_WAIT) wait[p->instr.p[i].start] = i;
     hb_puts(out, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
     for (int c = 0; c < n; c++) {
-        label(out, &first, "process_name", c, 0, p->cluster->cls[p->mesh->cluster_class[c]].name);
-        for (int i = 0; i <= p->mesh->n_axes; i++)
-            label(out, &first, "thread_name", c, i, hb_str_c(a, lanes[i]));
+        put_labels(out, &first, c, p->cluster->cls[p->mesh->cluster_class[c]].name,
+                   p->mesh->n_axes);
     }
     for (int i = 0; i < p->instr.n && t->begin; i++) {
         const syn_instr *in = &p->instr.p[i];

@@ -14,7 +14,7 @@ static const double NOTHING = 5e-4;
 // Shares of the computing: worth naming, and worth a warning if repeated.
 static const double NAMED = 0.1, REPEATED = 0.2, MOSTLY = 0.5;
 
-static hb_str model_name(hb_arena *a, hb_str path)
+hb_str verdict_model(hb_arena *a, hb_str path)
 {
     hb_str file = path, folder = {"", 0};
     for (size_t i = path.n; i > 0 && file.n == path.n; i--)
@@ -112,7 +112,7 @@ static bool is_simple(syn_strategy s)
     return strcmp(syn_strategy_name(s), "hap") != 0;
 }
 
-static int by_sec(const void *x, const void *y)
+int verdict_by_sec(const void *x, const void *y)
 {
     const alternative *a = x, *b = y;
     if ((a->sec < 0) != (b->sec < 0)) return a->sec < 0 ? 1 : -1;
@@ -127,11 +127,11 @@ static bool same_devices(const syn_others *o, const syn_mesh *m)
            memcmp(o->kept, m->cluster_rank, sizeof *o->kept * (size_t)o->n_kept) == 0;
 }
 
-static hb_str all_of(const wording *w, int n)
+hb_str verdict_all(hb_arena *a, const char *device, int n)
 {
-    if (n == 1) return hb_fmt(w->a, "on the one %s", w->device);
-    if (n == 2) return hb_fmt(w->a, "on both %ss", w->device);
-    return hb_fmt(w->a, "on all %.*s", HB_ARG(say_things(w->a, n, w->device)));
+    if (n == 1) return hb_fmt(a, "on the one %s", device);
+    if (n == 2) return hb_fmt(a, "on both %ss", device);
+    return hb_fmt(a, "on all %.*s", HB_ARG(say_things(a, n, device)));
 }
 
 // "7.2 GiB" for "7730941133 bytes": long numbers as the search's reasons have them.
@@ -185,7 +185,7 @@ static void find_alternatives(const wording *w, verdict *v)
         hb_str why = o->why[s].n ? verdict_readable(w->a, o->why[s]) : HB_STR("not tried");
         alternative x = {.strategy = s,
                          .name = strategy_title(w->a, s),
-                         .where = all_of(w, w->p->cluster->n_ranks),
+                         .where = verdict_all(w->a, w->device, w->p->cluster->n_ranks),
                          .sec = r->baseline_sec[s],
                          .why = why,
                          .simple = is_simple(s)};
@@ -200,7 +200,7 @@ static void find_alternatives(const wording *w, verdict *v)
             least = least < 0 || x.sec < least ? x.sec : least;
         }
         double near = o->near_sec[s]; // on other devices, if these do better
-        if (near < 0 || o->near_n[s] == 0 || (least >= 0 && near * NEAR > least)) continue;
+        if (near < 0 || o->near_n[s] < 2 || (least >= 0 && near * NEAR > least)) continue;
         x.sec = near;
         x.other = true;
         x.where = hb_fmt(w->a, "on %.*s of the %.*s", HB_ARG(say_count(w->a, o->near_n[s])),
@@ -218,7 +218,7 @@ static void find_alternatives(const wording *w, verdict *v)
             .kept = true,
             .simple = true};
     join_equal(w, v);
-    qsort(v->alt, (size_t)v->n_alt, sizeof *v->alt, by_sec);
+    qsort(v->alt, (size_t)v->n_alt, sizeof *v->alt, verdict_by_sec);
     for (int i = 0; i < v->n_alt && !v->best; i++)
         if (v->alt[i].simple && v->alt[i].sec >= 0) v->best = &v->alt[i];
 }
@@ -303,7 +303,7 @@ static hb_str decided(const wording *w, const verdict *v)
     hb_printf(&b, "One %s takes %.*s", trains(w) ? "training step" : "forward pass",
               HB_ARG(say_sec(a, w->t->total)));
     if (unused == 0) {
-        hb_printf(&b, ", %.*s: %.*s.", HB_ARG(all_of(w, all)), HB_ARG(in));
+        hb_printf(&b, ", %.*s: %.*s.", HB_ARG(verdict_all(w->a, w->device, all)), HB_ARG(in));
     } else {
         hb_printf(&b, ", on %.*s of the %.*s: %.*s.", HB_ARG(say_count(a, used)),
                   HB_ARG(say_things(a, all, w->device)), HB_ARG(in));
@@ -314,7 +314,7 @@ static hb_str decided(const wording *w, const verdict *v)
     return hb_done(&b);
 }
 
-static hb_str faster_than(hb_arena *a, double ratio)
+hb_str verdict_faster(hb_arena *a, double ratio)
 {
     if (ratio >= TIMES) return hb_fmt(a, "%.*s as fast as", HB_ARG(say_times(a, ratio)));
     if (ratio > NEAR) return hb_fmt(a, "%.*s faster than", HB_ARG(say_percent(a, ratio - 1)));
@@ -325,7 +325,7 @@ static hb_str faster_than(hb_arena *a, double ratio)
 }
 
 // "zero" as in the middle of a sentence.
-static hb_str lower_first(hb_arena *a, hb_str s)
+hb_str verdict_lower(hb_arena *a, hb_str s)
 {
     if (s.n < 2 || s.p[1] < 'a') return s; // "ZeRO", "HAP"
     if (memcmp(s.p, "ZeRO", s.n < 4 ? s.n : 4) == 0) return s;
@@ -407,7 +407,7 @@ static void put_difference(hb_buf *b, const wording *w, const alternative *best)
     if (n > 0)
         hb_printf(b, " Beside that it %.*s.", HB_ARG(say_list(a, said, n)));
     else
-        hb_puts(b, " Both cut by the same things; shares, forms and times of sending differ.");
+        hb_puts(b, " It cuts by the same things, in other shares or forms.");
 }
 
 static hb_str brings(const wording *w, const verdict *v)
@@ -424,18 +424,27 @@ static hb_str brings(const wording *w, const verdict *v)
                       HB_ARG(say_sec(a, r->lower_bound_sec)));
     }
     hb_buf b = {.arena = a};
+    if (w->p->mesh->n_ranks == 1) {
+        hb_printf(&b,
+                  "No plan found on more devices is faster. The best simple one takes %.*s: %.*s, "
+                  "%.*s.",
+                  HB_ARG(say_sec(a, best->sec)), HB_ARG(verdict_lower(a, best->name)),
+                  HB_ARG(best->where));
+        return hb_done(&b);
+    }
     hb_printf(&b, "It is %.*s the best simple alternative: %.*s, %.*s, %.*s.",
-              HB_ARG(faster_than(a, best->sec / T)), HB_ARG(lower_first(a, best->name)),
+              HB_ARG(verdict_faster(a, best->sec / T)), HB_ARG(verdict_lower(a, best->name)),
               HB_ARG(best->where), HB_ARG(say_sec(a, best->sec)));
     if (best->sec > NEAR * T) put_difference(&b, w, best);
     const syn_strategy plain = syn_strategy_named("dp-even");
     if (best->strategy != plain && r->baseline_sec[plain] > 0)
         hb_printf(&b, " It is %.*s data parallel with equal batches %.*s (%.*s).",
-                  HB_ARG(faster_than(a, r->baseline_sec[plain] / T)),
-                  HB_ARG(all_of(w, w->p->cluster->n_ranks)),
+                  HB_ARG(verdict_faster(a, r->baseline_sec[plain] / T)),
+                  HB_ARG(verdict_all(w->a, w->device, w->p->cluster->n_ranks)),
                   HB_ARG(say_sec(a, r->baseline_sec[plain])));
     else if (best->strategy == plain && best->kept && r->baseline_sec[plain] > 0)
-        hb_printf(&b, " The same %.*s takes %.*s.", HB_ARG(all_of(w, w->p->cluster->n_ranks)),
+        hb_printf(&b, " The same %.*s takes %.*s.",
+                  HB_ARG(verdict_all(w->a, w->device, w->p->cluster->n_ranks)),
                   HB_ARG(say_sec(a, r->baseline_sec[plain])));
     if (best->strategy != SYN_AUTO && r->others.one_sec > 0 && w->p->mesh->n_ranks > 1)
         hb_printf(&b, " One %.*s alone would take %.*s.",
@@ -507,20 +516,20 @@ static hb_str limits(const wording *w)
     return hb_done(&b);
 }
 
-static hb_str times_sentence(const wording *w)
+hb_str verdict_times(hb_arena *a, const emit_plan *e)
 {
-    if (w->e->curves_missing)
-        return HB_STR("Times are estimates from datasheets; `hapc profile` measures this cluster.");
-    if (w->e->unmeasured.n)
-        return hb_fmt(w->a, "Times are measured, but for datasheet estimates of %.*s.",
-                      HB_ARG(w->e->unmeasured));
+    if (e->curves_missing)
+        return HB_STR("Estimates from datasheets; `hapc profile` measures this cluster.");
+    if (e->unmeasured.n)
+        return hb_fmt(a, "Times are measured, but for datasheet estimates of %.*s.",
+                      HB_ARG(e->unmeasured));
     return HB_STR("Times are simulated from measured curves.");
 }
 
 verdict *verdict_of(const wording *w)
 {
     verdict *v = HB_NEW(w->a, verdict);
-    v->model = model_name(w->a, w->e->graph_path);
+    v->model = verdict_model(w->a, w->e->graph_path);
     v->cluster = say_name(w->a, w->p->cluster->name);
     find_devices(w, v);
     find_alternatives(w, v);
@@ -528,7 +537,7 @@ verdict *verdict_of(const wording *w)
     v->brings = brings(w, v);
     hb_str formats = faster_formats(w);
     v->limits = hb_fmt(w->a, "%.*s%.*s", HB_ARG(limits(w)), HB_ARG(formats));
-    v->times = times_sentence(w);
+    v->times = verdict_times(w->a, w->e);
     if (w->repeated > REPEATED && w->p->mesh->n_ranks > 1)
         v->note = hb_fmt(w->a,
                          "%.*s of the computing is the same work done on every device: the search "
@@ -574,8 +583,7 @@ static size_t word_end(hb_str text, size_t at)
     return end;
 }
 
-// A heading and words behind it, wrapped; at most `lines` of them.
-void verdict_wrapped(hb_buf *out, const char *head, hb_str text, int lines)
+int verdict_wrapped(hb_buf *out, const char *head, hb_str text, int lines)
 {
     hb_printf(out, "%-*s", HANG, head);
     int at = HANG, line = 1;
@@ -583,10 +591,11 @@ void verdict_wrapped(hb_buf *out, const char *head, hb_str text, int lines)
         size_t end = word_end(text, i);
         int n = columns(text.p + i, end - i);
         if (at + (at > HANG) + n > WIDTH - (line == lines ? 4 : 0) && at > HANG) {
-            if (line++ == lines) {
+            if (line == lines) {
                 hb_puts(out, " ...");
                 break;
             }
+            line++;
             hb_printf(out, "\n%*s", HANG, "");
             at = HANG;
         }
@@ -604,6 +613,18 @@ void verdict_wrapped(hb_buf *out, const char *head, hb_str text, int lines)
         i = end < text.n ? end + 1 : end;
     }
     hb_putc(out, '\n');
+    return line;
+}
+
+void verdict_sentences(hb_buf *out, const verdict *v, int rows)
+{
+    enum { LINES = 24, FIXED = 7, DECIDED = 5 }; // FIXED: plan, heading of rows, page, run, blanks
+    hb_buf rest = {.arena = out->arena};
+    int below = verdict_wrapped(&rest, "Limits", v->limits, 3);
+    below += verdict_wrapped(&rest, "Times", v->times, 2);
+    int above = verdict_wrapped(out, "Decided", v->decided, DECIDED);
+    verdict_wrapped(out, "Brings", v->brings, LINES - FIXED - rows - above - below);
+    hb_putn(out, rest.p, rest.n);
 }
 
 static void put_device(hb_buf *out, const wording *w, const device_row *d)
@@ -650,10 +671,8 @@ void emit_verdict_text(hb_buf *out, const emit_plan *e, const char *dir)
     if (w->p->cluster->emulated) hb_puts(&who, ", emulated");
     verdict_wrapped(out, "Plan", hb_done(&who), 1);
     hb_putc(out, '\n');
-    verdict_wrapped(out, "Decided", v->decided, 5);
-    verdict_wrapped(out, "Brings", v->brings, 4);
-    verdict_wrapped(out, "Limits", v->limits, 3);
-    verdict_wrapped(out, "Times", v->times, 2);
+    int rows = v->n_devices > DEVICE_ROWS ? DEVICE_ROWS + 1 : v->n_devices;
+    verdict_sentences(out, v, rows);
     hb_printf(out, "\n  %-25s%6s  %8s  %8s  %s\n", "Devices", "share", "computes", "waits",
               "memory");
     for (int i = 0; i < v->n_devices && i < DEVICE_ROWS; i++)

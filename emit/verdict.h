@@ -4,7 +4,7 @@
 #ifndef HAP_EMIT_VERDICT_H
 #define HAP_EMIT_VERDICT_H
 
-#include "emit/words.h"
+#include "emit/plan_parts.h"
 
 // The step done in another way, by the same simulator.
 typedef struct alternative {
@@ -14,6 +14,7 @@ typedef struct alternative {
     hb_str why;            // < 0: why
     bool kept;             // on fewer devices than all: those of the plan,
     bool other;            // or others that do better with it
+    bool whole;            // to a plan of stages: the best without
     bool simple;           // what people do by hand
 } alternative;
 
@@ -40,10 +41,24 @@ typedef struct verdict {
 } verdict;
 
 verdict *verdict_of(const wording *w);
-// A heading and words behind it from column 9 on, wrapped at 80; at most `lines` of them.
-void verdict_wrapped(hb_buf *out, const char *head, hb_str text, int lines);
+// Of a plan of stages (stages_verdict.c).
+verdict *verdict_of_stages(hb_arena *a, const plan_parts *x, const emit_plan *about);
+// Why a stage has its layers: sentences.
+hb_str stages_why(hb_arena *a, const plan_parts *x, const emit_plan *about, int s);
+// The verdict, at most 24 lines of 80 columns; dir: the plan folder, NULL if nothing was written.
+void stages_verdict_text(hb_buf *out, const plan_parts *x, const emit_plan *about, const char *dir);
+// A heading and words behind it from column 9 on, wrapped at 80; at most `lines` of them. How many.
+int verdict_wrapped(hb_buf *out, const char *head, hb_str text, int lines);
+// Decided, Brings, Limits and Times, so that all of a verdict with so many rows has 24 lines.
+void verdict_sentences(hb_buf *out, const verdict *v, int rows);
 hb_str verdict_cut(const wording *w); // " The computing is cut by …."; empty: nothing to say
 hb_str verdict_readable(hb_arena *a, hb_str why); // a reason of the search, long numbers as sizes
+hb_str verdict_model(hb_arena *a, hb_str path);   // "gpt2" of "examples/gpt2/graph.json"
+hb_str verdict_faster(hb_arena *a, double ratio); // "2.1 x as fast as", "8.8 % faster than"
+hb_str verdict_lower(hb_arena *a, hb_str name);   // as in the middle of a sentence
+hb_str verdict_all(hb_arena *a, const char *device, int n); // "on all 4 GPUs"
+hb_str verdict_times(hb_arena *a, const emit_plan *e);      // where times come from
+int verdict_by_sec(const void *x, const void *y);           // alternatives, fastest first
 hb_str verdict_resource(const wording *w, const struct syn_what_if *x); // "speed of the V100"
 
 #endif

@@ -6,6 +6,8 @@ const app = document.getElementById('app');
 const root = document.documentElement;
 const C = D.classes;
 const T = D.ms;
+// Whose computing the sums by op and module are of.
+const PACE = D.stages ? "each stage's busiest devices" : C[D.busiest].name;
 const PHASES = ['forward', 'backward', 'update'];
 const redraw = []; // what is drawn with colours, again when they change
 

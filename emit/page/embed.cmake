@@ -1,6 +1,6 @@
 # Writes page_assets.c: the page's style sheet and scripts, byte by byte.
 #   cmake -D OUT=page_assets.c -D DIR=emit/page -P embed.cmake
-set(scripts base words verdict devices timeline measured model start) # in the order they run
+set(scripts base words verdict stages devices timeline measured model start) # in the order they run
 set(js "")
 foreach(name IN LISTS scripts)
     file(READ ${DIR}/${name}.js text HEX)

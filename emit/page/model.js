@@ -132,7 +132,7 @@ function showModel() {
             s.share > NAMED ? `${words(s)} ${percent(s.share)}` : ''))),
         h('div', {class: 'small rest'}, shares.filter(s => s.share <= NAMED).map(s => `${words(s)} ${percent(s.share)}`).join(', ')),
         C.length > 1 ? legend(C.map((c, i) => [tintOf(i), c.name])) : '',
-        h('p', {class: 'small right'}, `time on ${C[D.busiest].name}, share of the step`),
+        h('p', {class: 'small right'}, `time on ${PACE}, share of the step`),
         h('div', {class: 'tree'}, roots.map(m => moduleNode(m, most))));
 }
 

@@ -1,13 +1,14 @@
 // The page, in reading order.
 showHead();
 showAlternatives();
+if (D.stages) showStages();
 showCluster();
 showDevices();
 showTimeline();
 if (M) showMeasured();
 showModel();
 showSending();
-showMemory();
+if (C[0].curve.length) showMemory();
 showEnd();
 document.body.append(tip);
 theme();

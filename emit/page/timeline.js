@@ -27,7 +27,7 @@ const tl = (() => {
             to[i] = (at += gap[2 * i + 1]) * raw.tick;
         }
         const sends = lane.c == null;
-        const label = sends ? (D.mesh.length === 1 ? 'sending' : ['sending between machines', 'sending inside machines'][lane.a])
+        const label = lane.t ? lane.t : sends ? (D.mesh.length === 1 ? 'sending' : ['sending between machines', 'sending inside machines'][lane.a])
                             : C[lane.c].name + (C[lane.c].n > 1 ? ` (${whole(C[lane.c].n)} alike)` : '');
         return {n, row, from, to, sends, c: lane.c, label};
     });
@@ -264,7 +264,7 @@ function describe({lane, i, r}) {
     const words = [h('b', {}, tl.ops[tl.op[r]]), ' ', tl.title(r), h('br'), `${ms(took)} from ${ms(lane.from[i])}`];
     if (lane.sends) {
         const exposed = tl.exposed[r] / 1000;
-        words.push(` · ${bytes(tl.bytes[r])} · ${exposed <= 0.005 ? 'hidden' : exposed >= 0.995 ? 'exposed' : percent(exposed) + ' exposed'} · form ${tl.forms[tl.form[r]]}`);
+        words.push(` · ${bytes(tl.bytes[r])} · ${exposed <= 0.005 ? 'hidden' : exposed >= 0.995 ? 'exposed' : percent(exposed) + ' exposed'} · ${D.stages && !tl.line[r] ? '' : 'form '}${tl.forms[tl.form[r]]}`);
     } else words.push(` on ${lane.label}`);
     words.push(` · ${PHASES[tl.phase[r]]}${tl.line[r] > 0 ? ` · program.c:${tl.line[r]}` : ''}`);
     if (M) words.push(` · ${differenceWords(tl.line[r])}`);
@@ -376,7 +376,7 @@ canvas.onkeydown = e => {
 
 // --- search ---
 const search = h('input', {type: 'search', placeholder: 'Find a layer or op: mlp, attention, all-gather', 'aria-label': 'Find in the timeline'});
-const counted = lane => lane.sends || lane.c === D.busiest;
+const counted = lane => lane.sends || C[lane.c].pace;
 
 search.oninput = () => {
     const q = search.value.trim().toLowerCase();
@@ -391,7 +391,7 @@ search.oninput = () => {
             for (let i = 0; i < l.n; i++) if (view.hits.has(l.row[i])) sum += l.to[i] - l.from[i];
             return sum;
         }, 0);
-        found.textContent = `${whole(view.hits.size)} calls: ${ms(took(false))} computing on ${C[D.busiest].name}, ${ms(took(true))} sending`;
+        found.textContent = `${whole(view.hits.size)} calls: ${ms(took(false))} computing on ${PACE}, ${ms(took(true))} sending`;
     }
     later();
 };
@@ -424,7 +424,7 @@ function opTable() {
     const head = ['Op', 'Phase', 'Calls', 'Time', 'Exposed'].map((t, i) => h('th', {scope: 'col', class: i > 1 && 'r'}, t));
     const body = [...rows.values()].sort((a, b) => b.ms - a.ms).map(r => h('tr', {}, h('td', {}, r.op), h('td', {}, PHASES[r.phase]),
         h('td', {class: 'r'}, whole(r.calls)), h('td', {class: 'r'}, ms(r.ms)), h('td', {class: 'r'}, r.sends ? ms(r.exposed) : '')));
-    return h('table', {}, h('caption', {}, `Time by op: computing on ${C[D.busiest].name}, and sending`), h('thead', {}, h('tr', {}, head)), h('tbody', {}, body));
+    return h('table', {}, h('caption', {}, `Time by op: computing on ${PACE}, and sending`), h('thead', {}, h('tr', {}, head)), h('tbody', {}, body));
 }
 
 function showTimeline() {
@@ -437,7 +437,7 @@ function showTimeline() {
     const plain = legend([['fwd', 'forward'], ['bwd', 'backward'], ['upd', 'update'], ['exp', 'sending, exposed'], ['hid', 'sending, hidden']]);
     const table = h('details', {class: 'more'}, h('summary', {}, 'The same as a table: time by op'));
     table.addEventListener('toggle', () => table.children.length < 2 && table.append(opTable()));
-    section('timeline', 'One step, moment by moment', ['Upper lanes compute, the lowest send. ', h('b', {}, 'Strong orange is sending that the step waits for; pale orange is hidden behind computing.')],
+    section('timeline', 'One step, moment by moment', [D.stages ? 'A lane a class of devices, what they send below it; at the end the messages between stages. ' : 'Upper lanes compute, the lowest send. ', h('b', {}, 'Strong orange is sending that the step waits for; pale orange is hidden behind computing.')],
         h('div', {class: 'tools'}, search, button('+', () => zoom(0.5), 'zoom in'), button('−', () => zoom(2), 'zoom out'), button('All', () => show(0, T)),
           phase(0), phase(1), phase(2), block ? button('One block', () => show(block[2], block[3])) : '', M ? differencesButton(plain) : '', found),
         canvas, plain, details, table);

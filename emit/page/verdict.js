@@ -62,7 +62,7 @@ function helpColumn() {
     const most = Math.max(...all.map(q => q.ms), 1e-9);
     return h('div', {}, h('h2', {}, 'What would help'),
         h('p', {class: 'lead'}, all.length ? 'Time that 10\xa0% more of one thing saves, the plan staying as it is.'
-                                           : 'Not worked out for a model of this size.'),
+                                           : D.stages ? 'Not worked out for plans of stages.' : 'Not worked out for a model of this size.'),
         shown.map(q => h('div', {class: 'wi'}, h('div', {}, q.name), h('div', {class: 'track'},
             h('i', {style: `width:calc((100% - 130px)*${q.ms / most})`}), h('b', {}, ms(q.ms)),
             h('em', {}, percent(q.ms / T))))),

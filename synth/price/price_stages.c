@@ -58,11 +58,12 @@ typedef struct cutting {
     const syn_program *p;
     syn_slot slot;
     cost_timeline time;
-    double *ends;   // by instr: seconds after the begin of its part, all classes done
-    double part[4]; // seconds: before, forward, backward, behind
-    double last;    // of the backward half of the last micro-batch
-    double net[5];  // seconds of own transfers over the network, by part; 4: as `last`
-    double shown;   // share of them that nothing hides
+    double *ends;    // by instr: seconds after the begin of its part, all classes done
+    double part[4];  // seconds: before, forward, backward, behind
+    double last;     // of the backward half of the last micro-batch
+    double net[5];   // seconds of own transfers over the network, by part; 4: as `last`
+    double shown;    // share of them that nothing hides
+    double begin[4]; // when they begin in the stage's own timeline, of the last micro-batch
 } cutting;
 
 static int part_of(const cutting *c, int instr)
@@ -104,7 +105,10 @@ static double first_seconds(const cutting *c, int i)
 // Parts of a step with slots; border: when the parts of the last micro-batch have ended.
 static void cut_slots(cutting *c, const double *border)
 {
-    double begin[4] = {0, c->time.last, fmin(fmax(border[1], c->time.last), border[2]), border[2]};
+    double *begin = c->begin;
+    begin[1] = c->time.last;
+    begin[2] = fmin(fmax(border[1], c->time.last), border[2]);
+    begin[3] = border[2];
     c->part[0] = c->time.last - (c->slot.times - 1) * c->time.round;
     for (int i = c->slot.first; i < c->slot.end; i++) // is of the first forward half
         if (at_first(c, i)) c->part[0] = fmax(c->part[0] - first_seconds(c, i), 0);
@@ -148,7 +152,19 @@ static void cut_times(hb_arena *a, cutting *c)
     cut_transfers(c);
 }
 
-typedef HB_VEC(cost_item) items;
+typedef struct items {
+    HB_VEC(cost_item) item;
+    HB_VEC(syn_stage_piece) piece; // of each item
+} items;
+
+static void put_item(hb_arena *a, items *to, cost_item x, syn_stage_piece piece)
+{
+    piece.work = x.sec;
+    piece.port = x.port;
+    piece.send = x.send;
+    HB_PUSH(a, &to->item, x);
+    HB_PUSH(a, &to->piece, piece);
+}
 
 // One part of the step, cut at its ends of ports; m: of which micro-batch. What the first alone
 // does takes its seconds besides; the last one's backward half has a length of its own.
@@ -161,6 +177,8 @@ static void put_part(hb_arena *a, const cutting *c, int part, int m, items *to)
     double at = 0, done = 0, besides = 0, len = longer ? c->last : c->part[part];
     double net = len > 0 ? fmin(c->net[longer ? 4 : part] / len, 1) : 0;
     cost_item x = {.net = (float)net, .shown = (float)(net * c->shown)};
+    static const ir_turn turns[] = {IR_BEFORE, IR_SLOT, IR_SLOT_BACK, IR_AFTER};
+    syn_stage_piece piece = {.turn = turns[part], .m = m};
     for (int i = first; i < end; i++) {
         const syn_instr *in = &c->p->instr.p[i];
         const ir_node *n = in->kind == SYN_OP ? &c->p->g->nodes.p[in->node] : NULL;
@@ -175,24 +193,28 @@ static void put_part(hb_arena *a, const cutting *c, int part, int m, items *to)
         x.port = (int)n->attr[x.send ? 0 : 2].i;
         x.message = ir_in_slot(in->turn) ? m : 0;
         x.sec = done - at + besides;
-        HB_PUSH(a, to, x);
+        piece.from = c->begin[part] + at;
+        put_item(a, to, x, piece);
         at = done;
         besides = 0;
     }
     x.sec = len - at + besides;
     x.port = -1;
-    HB_PUSH(a, to, x);
+    x.send = false;
+    piece.from = c->begin[part] + at;
+    put_item(a, to, x, piece);
 }
 
 // The items of a stage in the order of its slots.
-static void put_stage(hb_arena *a, const syn_stage *s, const cutting *c, cost_stage *out)
+static items put_stage(hb_arena *a, const syn_stage *s, const cutting *c, cost_stage *out)
 {
     items all = {0};
     put_part(a, c, 0, 0, &all);
     for (int i = 0; i < s->program->order.n; i++)
         put_part(a, c, s->program->order.p[i].back ? 2 : 1, (int)s->program->order.p[i].m, &all);
     if (c->slot.times > 1) put_part(a, c, 3, 0, &all);
-    *out = (cost_stage){.n = all.n, .item = all.p};
+    *out = (cost_stage){.n = all.item.n, .item = all.item.p};
+    return all;
 }
 
 static cutting cut_stage(hb_arena *a, syn_stage *s)
@@ -244,7 +266,7 @@ double syn_price_orders(syn_stage_prices *x)
     cost_stage *stage = HB_ARRAY(own, cost_stage, p->n);
     int at_stage = 0, at_item = 0;
     for (int s = 0; s < p->n; s++)
-        put_stage(own, &p->stage[s], &x->stage[s], &stage[s]);
+        (void)put_stage(own, &p->stage[s], &x->stage[s], &stage[s]);
     bool ends = cost_play_stages(own, p->n, stage, p->cut->ports.n, x->port, &p->predicted_sec,
                                  &at_stage, &at_item);
     hb_assert(ends && "the orders of a planner have no circle");
@@ -255,4 +277,32 @@ double syn_price_orders(syn_stage_prices *x)
     }
     hb_arena_free(own);
     return p->predicted_sec;
+}
+
+const syn_stage_piece **syn_stage_pieces(hb_arena *a, const syn_staged *p, int *n)
+{
+    const syn_stage_piece **of = hb_alloc(a, sizeof *of * (size_t)p->n);
+    items *all = hb_alloc(a, sizeof *all * (size_t)p->n);
+    cost_stage *stage = HB_ARRAY(a, cost_stage, p->n);
+    syn_staged own = *p; // prices fill it
+    double total;
+    int at_stage = 0, at_item = 0;
+    own.stage = hb_copy(a, p->stage, sizeof *p->stage * (size_t)p->n);
+    const syn_stage_prices *x = syn_stage_prices_new(a, &own);
+    for (int s = 0; s < p->n; s++) {
+        all[s] = put_stage(a, &p->stage[s], &x->stage[s], &stage[s]);
+        stage[s].end = HB_ARRAY(a, double, stage[s].n + 1);
+    }
+    bool ends =
+        cost_play_stages(a, p->n, stage, p->cut->ports.n, x->port, &total, &at_stage, &at_item);
+    hb_assert(ends && "what has been priced has no circle");
+    for (int s = 0; s < p->n; s++) {
+        n[s] = stage[s].n;
+        of[s] = all[s].piece.p;
+        for (int i = 0; i < n[s]; i++) {
+            all[s].piece.p[i].begin = i > 0 ? stage[s].end[i - 1] : 0;
+            all[s].piece.p[i].end = stage[s].end[i];
+        }
+    }
+    return of;
 }

@@ -22,4 +22,17 @@ void syn_share_cards(syn_stage_prices *x, bool share);
 // what stages wait. Linear in slots.
 double syn_price_orders(syn_stage_prices *x);
 
+// What a stage does when: work of one of its parts (turn), of micro-batch m, cut where it sends or
+// receives.
+typedef struct syn_stage_piece {
+    ir_turn turn;      // BEFORE, SLOT (forward), SLOT_BACK, AFTER
+    int m;             // 0 out of micro-batches
+    double from, work; // seconds of the stage's own timeline (syn_simulate_in)
+    double begin, end; // of the step; behind begin + work it waits for a message
+    int port;          // -1: none
+    bool send;         // the message leaves at begin + work, or when those before it have left
+} syn_stage_piece;
+// By stage, in the order of time: n[s] pieces in a.
+const syn_stage_piece **syn_stage_pieces(hb_arena *a, const syn_staged *p, int *n);
+
 #endif

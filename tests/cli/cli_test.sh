@@ -79,6 +79,12 @@ for f in graph.json cluster.yaml program.c buffers.h plan.json report.txt report
     [ -s "$work/plan/$f" ] || wrong "no $f in the plan folder"
 done
 [ "$(wc -l <"$work/out")" -le 24 ] && [ "$(wc -L <"$work/out")" -le 80 ] || wrong "the verdict is long: $(wc -lL <"$work/out")"
+for how in "$c" clusters/hap-paper.yaml "clusters/laptop2x2.yaml --stages 0@left,1@right"; do
+    # shellcheck disable=SC2086
+    "$hapc" $g $how -o "$work/plan" >"$work/out" 2>"$work/err" || wrong "a plan on $how"
+    [ "$(wc -l <"$work/out")" -le 24 ] && [ "$(wc -L <"$work/out")" -le 80 ] || wrong "$how: the verdict is long: $(wc -lL <"$work/out")"
+done
+code 0 '^Decided' $g $c -o "$work/plan"
 grep -q "^Page     hapc report $work/plan --open" "$work/out" || wrong "the verdict does not name the page"
 code 0 '^Decided' report "$work/plan"
 [ "$(grep -c '' "$work/out")" -le 24 ] && grep -q "^Page     file://.*/report.html$" "$work/out" || wrong "report is no verdict"

@@ -135,6 +135,30 @@ done
 "$hapc" explain "$work/why" --json >"$work/out" 2>"$work/err" && wrong "--json without a name"
 grep -q -- '--json wants a NAME' "$work/err" || wrong "--json without a name: no message"
 
+# Stages: where a machine's layers come from, ports; what differs from a plan without.
+"$hapc" examples/gpt2-tiny/graph.json clusters/laptop2x2.yaml --stages 0@left,1-2@right --micro-batches 4 -q -o "$work/stages" ||
+    wrong "no plan of stages"
+staged() { # NAME PATTERN
+    "$hapc" explain "$work/stages" "$1" >"$work/out" 2>"$work/err" || wrong "explain '$1' of stages"
+    grep -Eq -- "$2" "$work/out" || wrong "explain '$1' of stages: no '$2'"
+}
+staged right '^stage 1: layers 1-2 on right$'
+[ "$(grep -c '^stage 1' "$work/out")" = 1 ] || wrong "a stage is said more than once"
+staged 'stage 0' '^  1 of 3 layers on 70 % of the computing speed in use, as --stages 0@left,1-2@right has it\. '
+grep -Eq '^  sends to stage 1, forward: 16.0 KiB, ' "$work/out" || wrong "a stage's messages"
+staged transformer.h.2.mlp.c_fc '^  It is computed so: '
+staged h.1 '^h.1: [0-9]+ calls a step; computing '
+staged network '^  between stages: 12 messages a step, '
+staged cpu2 '^  computes [0-9.]+ ms of the step'
+"$hapc" explain "$work/stages" 'stage 7' >"$work/out" 2>"$work/err" && wrong "a stage that is not there"
+"$hapc" examples/gpt2-tiny/graph.json clusters/laptop2x2.yaml -q -o "$work/whole" || wrong "no plan"
+"$hapc" diff "$work/whole" "$work/stages" >"$work/out" 2>"$work/err" || wrong "diff with stages"
+grep -q '^Stages         none -> layer 0 on left; layers 1-2 on right$' "$work/out" || wrong "diff names no stages"
+"$hapc" diff "$work/stages" "$work/stages" | grep -q '^The plans decide the same' || wrong "stages differ from themselves"
+"$hapc" compare "$work/stages" "$work/stages/trace.json" >"$work/out" 2>"$work/err" || wrong "compare of stages"
+grep -E '^  (op|coll|hap)_|^  step' "$work/out" | grep -vE ' 0 ms +\+0 % ' && wrong "a trace of stages differs from itself"
+grep -q '^Page     file://.*shows this' "$work/out" || wrong "the page of stages does not show a trace"
+
 "$hapc" explain "$work/gpt2" V100-16G --no-search >"$work/out" 2>"$work/err" && wrong "a device that is not there"
 grep -q "did you mean 'V100-16GB'" "$work/err" || wrong "no hint of a device"
 "$hapc" explain "$work/gpt2" program.c:99999 --no-search >"$work/out" 2>"$work/err" && wrong "a line that is not there"

@@ -14,7 +14,7 @@ addEventListener('load', async () => {
         await frame();
         expect(window.hapcReady > 0, 'the page did not come to its end');
         const ids = all('section').map(s => s.id).join(' ');
-        expect(ids === `alternatives cluster devices timeline ${M ? 'measured ' : ''}tree sending memory help gloss`, `sections: ${ids}`);
+        expect(ids === `alternatives ${D.stages ? 'stages ' : ''}cluster devices timeline ${M ? 'measured ' : ''}tree sending ${D.stages ? '' : 'memory '}help gloss`, `sections: ${ids}`);
         expect(!/undefined|NaN|\[object|Infinity/.test(app.innerText), `text: ${/.{30}(undefined|NaN|\[object|Infinity).{30}/.exec(app.innerText)}`);
         for (const c of C) expect(Math.abs(c.compute_ms + c.exposed_ms + c.waiting_ms - T) < 1e-3 * T, `${c.name}: times do not add up`);
         expect(!window.obeyed && !all('img').length, 'a name was obeyed');

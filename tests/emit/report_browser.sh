@@ -49,6 +49,7 @@ page moe examples/bert-moe/graph.json clusters/hap-paper.yaml
 page two-axes examples/gpt2-tiny/graph.json clusters/laptop2x2.yaml --mesh machine
 page pairs examples/gpt2-tiny/graph.json clusters/laptop-peers.yaml --pin 'transformer.h.*.mlp.c_fc=S(2)' \
     --pin 'transformer.h.*.add*=S(0)'
+page stages examples/gpt2-tiny/graph.json clusters/laptop2x2.yaml --stages 0@left,1-2@right --micro-batches 4
 sed 's|fc1|fc1</script><img src=x onerror=obeyed=1>\\u202e\\u001b[31m\\"\&|g' examples/mlp/graph.json >"$work/hostile.json"
 sed 's|name: laptop|name: "l\\u202e</script><img src=x onerror=obeyed=1>"|; s|cpu4|"<img src=x onerror=obeyed=1>"|' clusters/laptop.yaml >"$work/c.yaml"
 page hostile "$work/hostile.json" "$work/c.yaml"

@@ -58,6 +58,14 @@ grep -q '"consumer":true' "$work/pairs/report.html" || {
     status=1
 }
 
+# Stages.
+for how in '0@left,1-2@right' '0@right,1-2@left --micro-batches 4' '0@left,1-2@right --micro-batches 2 --recompute all' \
+    '0@left,1-2@right --micro-batches 4 --strategy tp'; do
+    # shellcheck disable=SC2086
+    plan stages examples/gpt2-tiny/graph.json clusters/laptop2x2.yaml --stages $how
+done
+plan stages-of-unequal examples/gpt2/graph.json clusters/a100x2-v100x2.yaml --stages 0-7@new,8-11@old --micro-batches 8
+
 # Names that would be obeyed.
 mkdir "$work/a<b>\"&"
 sed 's|fc1|fc1</script><img src=x onerror=alert(1)>\\u202e\\u001b[31m\\"\&|g' examples/mlp/graph.json >"$work/a<b>\"&/graph.json"
@@ -68,6 +76,9 @@ plan hostile "$work/a<b>\"&/graph.json" "$work/c.yaml"
     status=1
 }
 "$hapc" "$work/a<b>\"&/graph.json" "$work/c.yaml" --full >"$work/out"
+sed 's|name: left|name: "l\\u202e</script>\\e[31m"|; s|cpu4|"c<i>\&\\u2066\\x9b"|' clusters/laptop2x2.yaml >"$work/c2.yaml"
+plan hostile-stages "$work/a<b>\"&/graph.json" "$work/c2.yaml" --stages '0@l*,1@right' --micro-batches 2
+"$hapc" "$work/a<b>\"&/graph.json" "$work/c2.yaml" --stages '0@l*,1@right' --full >>"$work/out"
 if grep -q $'\033\|\xe2\x80\xae' "$work/out"; then
     echo "FAILED: a name is obeyed by a terminal"
     status=1

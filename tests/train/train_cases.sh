@@ -254,7 +254,7 @@ network: {bandwidth: 100 MB/s, latency: 20 us}
 source: datasheet
 EOF
     staged bert-tiny "$two" auto
-    "$hapc" report "$work/staged" | grep -q '2 stages on ' || fail "no stages were found"
+    "$hapc" report "$work/staged" | grep -q ' in 2 stages: ' || fail "no stages were found"
     { sed -e 's/name: two/name: four/' -e '/^network/,$d' "$two"
         cat <<'EOF'
   - name: n
@@ -276,13 +276,16 @@ EOF
     staged_resume
     title "what plans of stages do not have is refused"
     local command
-    for command in "explain $work/staged" "diff $work/staged $work/staged" "compare $work/staged x" \
-        "run $work/staged --backend cuda" "run $work/staged --eval input_ids=x $(inputs gpt2-tiny)"; do
+    for command in "run $work/staged --backend cuda" "run $work/staged --eval input_ids=x $(inputs gpt2-tiny)"; do
         # shellcheck disable=SC2086
         "$hapc" $command >"$work/bad.out" 2>&1 && fail "hapc $command"
         grep -q 'not supported: ' "$work/bad.out" || fail "hapc $command" "$work/bad.out"
     done
-    "$hapc" report "$work/staged" | grep -q '3 stages on ' || fail "hapc report"
+    title "a measured step of stages beside the predicted one: the same calls"
+    run staged traced --steps 4 --trace "$work/trace" $(inputs gpt2-tiny)
+    "$hapc" compare "$work/staged" "$work/trace" >"$work/said" 2>&1 || fail "hapc compare" "$work/said"
+    grep -q '^4 steps, of which the last 2 count, on 6 devices' "$work/said" || fail "hapc compare: steps" "$work/said"
+    grep 'are no calls of this plan' "$work/said" && fail "calls of a run in stages that the plan has not" "$work/said"
     from=(--seed 5)
     one with $graph gpt2-tiny 10
     title "dropout in stages: the masks of one rank"
