@@ -52,10 +52,12 @@ static bool last_dim(const graph *x, const ir_node *n, int tensor)
     return (dim < 0 ? dim + rank : dim) == rank - 1;
 }
 
-static bool narrow(const graph *x, const ir_node *norm)
+// Whether a kernel holds a row of the norm whose gradient this is.
+static bool holds_row(const graph *x, const ir_node *norm)
 {
     const ir_tensor *t = &x->g->tensors.p[norm->in[0]];
-    return t->dim[t->rank - 1] <= IR_CUDA_NORM_COLUMNS;
+    int64_t cols = t->dim[t->rank - 1];
+    return cols <= IR_CUDA_NORM_COLUMNS && cols % IR_CUDA_NORM_VECTOR == 0;
 }
 
 // A gradient whose kernel also sums its columns: of an activation, or of a norm with what is added
@@ -67,9 +69,9 @@ static bool sums_columns(const graph *x, int tensor)
         n = maker(x, n->in[0]);
     for (int i = 0; is(n, IR_ROLE_total) && i < 2; i++) {
         const ir_node *part = maker(x, n->in[i]);
-        if (is_norm(part)) return narrow(x, part);
+        if (is_norm(part)) return holds_row(x, part);
     }
-    return is(n, IR_ROLE_gradient) && (!is_norm(n) || narrow(x, n));
+    return is(n, IR_ROLE_gradient) && (!is_norm(n) || holds_row(x, n));
 }
 
 // A concat's operand that attention may write: its heads, transposed and reshaped.
@@ -160,7 +162,7 @@ static bool joins_columns(const graph *x, const ir_node *n)
 
 static bool joins_parameters(const graph *x, const ir_node *n)
 {
-    return narrow(x, n);
+    return holds_row(x, n);
 }
 
 static bool joins_logits(const graph *x, const ir_node *n)

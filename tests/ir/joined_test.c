@@ -3,7 +3,10 @@
 #include "synth/search/synth.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "tests/support/graph_text.h"
 
 typedef struct counts {
     int all, joined;
@@ -45,8 +48,7 @@ START_TEST(attention_is_not_moved)
         {"examples/gpt2-tiny/graph.json", IR_OP_linear, 26, 0},
         {"examples/gpt2-tiny/graph.json", IR_OP_row_max, 1, 1},
         {"examples/gpt2-tiny/graph.json", IR_OP_row_expsum, 1, 1},
-        // Norms of rows of 12288 are not chains.
-        {"examples/gpt3-175b/graph.json", IR_OP_norm_bwd_params, 193, 0},
+        {"examples/gpt3-175b/graph.json", IR_OP_norm_bwd_params, 193, 193}, // rows of 12288
         {"examples/mlp/graph.json", IR_OP_sum, 2, 1},
         // Gradients of what query, key and value read, two a layer; the tied table's; squares of 40
         // gradients.
@@ -58,6 +60,40 @@ START_TEST(attention_is_not_moved)
         counts n = count(row[i].graph, row[i].op);
         ck_assert_msg(n.all == row[i].all && n.joined == row[i].joined, "%s %s: %d of %d",
                       row[i].graph, ir_op_of(row[i].op)->name, n.joined, n.all);
+    }
+}
+END_TEST
+
+// Parameters of a norm whose rows are held by no kernel, too wide or of no whole vectors, take a
+// kernel of their own, and so do sums of its gradient's columns.
+START_TEST(rows_that_no_kernel_holds)
+{
+    static const struct {
+        int cols;
+        bool held;
+    } row[] = {{16, true}, {2048, true}, {4096, true}, {5120, true}, {16384, true},
+               {12, false}, {4100, false}, {16392, false}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        hb_arena *a = hb_arena_new();
+        char text[512];
+        snprintf(text, sizeof text,
+                 "x: input f32 4 8\ny: input i64 4\nw0: param f32 8 %d\nb0: param f32 %d\n"
+                 "g: param f32 %d\nw1: param f32 %d 8\nh = linear(x, w0, b0)\n"
+                 "n = layer_norm(h, g)\nf = linear(n, w1)\nce = ce_sum(f, y)\nloss ce\n",
+                 row[i].cols, row[i].cols, row[i].cols, row[i].cols);
+        ir_graph *g = graph_text(a, text);
+        const bool *joined = ir_factorize(a, g)->joined;
+        int params = 0, sums = 0;
+        for (int k = 0; k < g->nodes.n; k++) {
+            bool is_sum = g->nodes.p[k].op == IR_OP_sum;
+            if (!is_sum && g->nodes.p[k].op != IR_OP_norm_bwd_params) continue;
+            params += !is_sum, sums += is_sum;
+            ck_assert_msg(joined[k] == row[i].held, "%s of %d columns",
+                          ir_op_of(g->nodes.p[k].op)->name, row[i].cols);
+        }
+        ck_assert_int_eq(params, 1);
+        ck_assert_int_eq(sums, 1);
+        hb_arena_free(a);
     }
 }
 END_TEST
@@ -193,6 +229,7 @@ int main(void)
     Suite *s = suite_create("joined");
     TCase *c = tcase_create("joined");
     tcase_add_test(c, attention_is_not_moved);
+    tcase_add_test(c, rows_that_no_kernel_holds);
     tcase_add_test(c, splits_of_whole_matmuls);
     tcase_add_test(c, sums_behind_collectives);
     tcase_add_test(c, squares_and_copies);

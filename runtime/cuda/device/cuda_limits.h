@@ -6,7 +6,11 @@
 
 enum {
     CUDA_MASKS = 4,            // of axes: bits
-    CUDA_NORM_COLUMNS = 2048,  // of rows that cuda_norm_chain takes, at most
+    CUDA_WARP_COLUMNS = 2048,  // of rows that a warp takes, at most
+    CUDA_ROW_WARPS = 8,        // such rows a block
+    CUDA_ROW_THREADS = 512,    // of a block that takes a wider row
+    CUDA_NORM_COLUMNS = 16384, // of rows that a norm's chain takes, at most
+    CUDA_NORM_VECTOR = 8,      // and a multiple of it: each begins at a multiple of 16 bytes
     CUDA_FUSION_OPS = 12,      // of a fusion that runs as a kernel, at most
     CUDA_MAX_CHAIN = 64,       // calls that are joined to one, at most
     CUDA_SMALL = 1 << 16,      // bytes: tensors up to so many may leave the arena (16 MiB in all)

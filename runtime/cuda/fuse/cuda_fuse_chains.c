@@ -93,7 +93,7 @@ static const hap_op_call *made_by_norm(const hap_rank *r, const cuda_record *c, 
         int w = cuda_last_write(c, i, t), head = w, end = cuda_next_write(c, w, t);
         if (w < 0 || !applies_norm(op_at(c, w)) || t->type != HAP_F32 ||
             !cuda_same_place(op_at(c, w)->out[0], t) || cuda_outlives(r, t) ||
-            t->local[t->rank - 1] % 8 || t->local[t->rank - 1] > CUDA_NORM_COLUMNS)
+            t->local[t->rank - 1] % CUDA_NORM_VECTOR || t->local[t->rank - 1] > CUDA_NORM_COLUMNS)
             continue;
         while (head > 0 && c->call[head].kind == CUDA_JOINED)
             head--;

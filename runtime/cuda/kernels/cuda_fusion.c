@@ -308,8 +308,9 @@ const char *cuda_fusion_run(cuda_context *x, const cuda_fusion *g)
     long long n = a.rows * a.cols;
     if (g->rows) { // as row_block
         if (a.rows == 0) return NULL;
-        block.x = a.cols <= 2048 ? 32 : 512;
-        block.y = a.cols <= 2048 ? 8 : 1;
+        bool wide = a.cols > CUDA_WARP_COLUMNS;
+        block.x = wide ? CUDA_ROW_THREADS : 32;
+        block.y = wide ? 1 : CUDA_ROW_WARPS;
         grid.x = (unsigned)((a.rows + block.y - 1) / block.y);
     } else {
         if (n == 0) return NULL;

@@ -1,25 +1,33 @@
-// Layer norm and RMS norm as chains: the calls between two products in one pass over the memory. A
-// warp holds a row in registers, N vectors of 8 a lane; values and the order of sums are those of
-// the single calls.
+// Layer norm and RMS norm as chains: the calls between two products in one pass over the memory. T
+// threads hold a row in registers, N vectors of 8 each: a warp, or a block where rows are wide
+// (row_block). Values and the order of sums are those of the single calls.
 
 #include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_columns.cuh"
 #include "cuda/kernels/cuda_row.cuh"
 #include "cuda/kernels/cuda_shadow.h"
 
-// Rows of a block; vectors that a thread has of a row, at most: of all kernels, and of backward
-// ones of which two blocks share a processor.
-enum { ROWS = COLUMN_LANES, MOST = 8, TWICE = 4 };
+// Rows of a block of warps; threads of a wide row; vectors that a thread has of a row, at most: of a
+// narrow one, of a narrow one in backward kernels of which two blocks share a processor, of a wide
+// one.
+enum { ROWS = COLUMN_LANES, WIDE = CUDA_ROW_THREADS, MOST = 8, TWICE = 4, MOST_WIDE = 4 };
+static_assert(32 * 8 * MOST == CUDA_WARP_COLUMNS && WIDE * 8 * MOST_WIDE == CUDA_NORM_COLUMNS, "");
+
+static bool is_wide(int64_t cols)
+{
+    return cols > CUDA_WARP_COLUMNS;
+}
 
 static int vectors_of(int64_t cols)
 {
-    return (int)ceil_div(cols, 256);
+    return (int)ceil_div(cols, 8 * (is_wide(cols) ? WIDE : 32));
 }
 
-// Rows that a warp can hold in vectors, none empty.
+// Rows that threads can hold in vectors, none empty.
 static bool holds(const norm_row &o)
 {
-    return o.r.rows > 0 && o.r.cols > 0 && o.r.cols % 8 == 0 && vectors_of(o.r.cols) <= MOST;
+    return o.r.rows > 0 && o.r.cols > 0 && o.r.cols % CUDA_NORM_VECTOR == 0 &&
+           o.r.cols <= CUDA_NORM_COLUMNS;
 }
 
 static const char *begin(cuda_context *x, const hap_op_call *const *c, int n, bool *vec)
@@ -32,17 +40,22 @@ static const char *begin(cuda_context *x, const hap_op_call *const *c, int n, bo
     return NULL;
 }
 
-// body(k, j) for each vector of a row that this lane has.
-template <int N, class Body> __device__ inline void each_vector(int64_t cols, Body body)
+// body(k, j) for each vector of a row that this thread has.
+template <int N, int T, class Body> __device__ inline void each_vector(int64_t cols, Body body)
 {
 #pragma unroll
     for (int k = 0; k < N; k++) {
-        int64_t j = (k * 32 + (int64_t)threadIdx.x) * 8;
+        int64_t j = (k * T + (int64_t)threadIdx.x) * 8;
         if (j < cols) body(k, j);
     }
 }
 
-static_assert(256 * MOST == CUDA_NORM_COLUMNS, "");
+// The sum over a row's threads, in each of them.
+template <int T> __device__ inline float over_row(float x)
+{
+    if constexpr (T == 32) return over_warp<join_sum>(x);
+    return over_block<join_sum>(x);
+}
 
 // --- forward: x = a (+ b); sum, m2; y = norm x; narrow = y. b may be a norm of its own, of z ---
 
@@ -55,23 +68,33 @@ struct forward_args {
 
 // ADDS: a b is added; AGAIN: it is made from z, and written if it is wanted. Blocks come and go
 // with their rows: several a processor keep its memory busy.
-template <int N, bool ADDS, bool AGAIN>
-__global__ __launch_bounds__(32 * ROWS, N <= 2   ? 4
-                                        : N == 3 ? 3
-                                        : N == 4 ? 2
-                                                 : 1) void norm_forward(forward_args t)
+constexpr int forward_threads(int T)
+{
+    return T == 32 ? 32 * ROWS : T;
+}
+
+constexpr int forward_blocks(int N, int T) // a processor
+{
+    if (T > 32) return N == 1 ? 2 : 1;
+    return N <= 2 ? 4 : N == 3 ? 3 : N == 4 ? 2 : 1;
+}
+
+template <int N, int T, bool ADDS, bool AGAIN>
+__global__
+__launch_bounds__(forward_threads(T), forward_blocks(N, T)) void norm_forward(forward_args t)
 {
     const norm_row &o = t.o;
-    int64_t row = (int64_t)blockIdx.x * ROWS + threadIdx.y, cols = o.r.cols, at = row * cols;
+    int64_t row = T == 32 ? (int64_t)blockIdx.x * ROWS + threadIdx.y : blockIdx.x;
+    int64_t cols = o.r.cols, at = row * cols;
     if (row >= o.r.rows) return; // a whole warp
     float v[N][8], sum = 0, m2 = 0, mean, rstd, mean_z = 0, rstd_z = 0;
     raw_vec ra[N], rb[N];
-    each_vector<N>(cols, [&](int k, int64_t j) {
+    each_vector<N, T>(cols, [&](int k, int64_t j) {
         fetch_vec(t.a, at + j, &ra[k]);
         if (ADDS) fetch_vec(AGAIN ? t.z : t.b, at + j, &rb[k]);
     });
     if (AGAIN) row_stats(t.of_z, row, &mean_z, &rstd_z);
-    each_vector<N>(cols, [&](int k, int64_t j) {
+    each_vector<N, T>(cols, [&](int k, int64_t j) {
         unpack_vec(t.a.type, ra[k], v[k]);
         if (!ADDS) return;
         float u[8];
@@ -85,32 +108,43 @@ __global__ __launch_bounds__(32 * ROWS, N <= 2   ? 4
         if (t.x.p) store_vec<8>(t.x, at + j, v[k]);
     });
     if (o.sum.p) {
-        each_vector<N>(cols, [&](int k, int64_t) {
+        each_vector<N, T>(cols, [&](int k, int64_t) {
             for (int e = 0; e < 8; e++)
                 sum = __fadd_rn(sum, v[k][e]);
         });
-        sum = over_warp<join_sum>(sum);
+        sum = over_row<T>(sum);
         if (threadIdx.x == 0) store(o.sum, row, sum);
     }
     mean = o.sum.p ? (float)((double)sum / o.n) : 0;
-    each_vector<N>(cols, [&](int k, int64_t) { m2_vec<8>(v[k], mean, &m2); });
-    m2 = over_warp<join_sum>(m2);
+    each_vector<N, T>(cols, [&](int k, int64_t) { m2_vec<8>(v[k], mean, &m2); });
+    m2 = over_row<T>(m2);
     if (threadIdx.x == 0) store(o.m2, row, m2);
     stats_of(o, sum, m2, &mean, &rstd);
-    each_vector<N>(cols, [&](int k, int64_t j) {
+    each_vector<N, T>(cols, [&](int k, int64_t j) {
         apply_vec<8>(o, t.bias, mean, rstd, j, v[k]);
         if (t.y.p) store_vec<8>(t.y, at + j, v[k]);
         if (t.narrow.p) store_vec<8>(t.narrow, at + j, v[k]);
     });
 }
 
-template <int N>
+template <int N, int T>
 static void run_forward(cuda_context *x, const forward_args &t, bool adds, bool again)
 {
-    unsigned grid = (unsigned)ceil_div(t.o.r.rows, ROWS);
-    (again  ? norm_forward<N, true, true>
-     : adds ? norm_forward<N, true, false>
-            : norm_forward<N, false, false>)<<<grid, dim3(32, ROWS), 0, x->stream>>>(t);
+    dim3 block(T, T == 32 ? ROWS : 1), grid((unsigned)ceil_div(t.o.r.rows, block.y));
+    (again  ? norm_forward<N, T, true, true>
+     : adds ? norm_forward<N, T, true, false>
+            : norm_forward<N, T, false, false>)<<<grid, block, 0, x->stream>>>(t);
+}
+
+typedef void forward_kernel(cuda_context *x, const forward_args &t, bool adds, bool again);
+static forward_kernel *forward_of(int64_t cols)
+{
+    static forward_kernel *const narrow[MOST] = {
+        run_forward<1, 32>, run_forward<2, 32>, run_forward<3, 32>, run_forward<4, 32>,
+        run_forward<6, 32>, run_forward<6, 32>, run_forward<8, 32>, run_forward<8, 32>};
+    static forward_kernel *const wide[MOST_WIDE] = {run_forward<1, WIDE>, run_forward<2, WIDE>,
+                                                    run_forward<3, WIDE>, run_forward<4, WIDE>};
+    return (is_wide(cols) ? wide : narrow)[vectors_of(cols) - 1];
 }
 
 const char *cuda_norm_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
@@ -149,25 +183,7 @@ const char *cuda_norm_chain(cuda_context *x, const hap_op_call *const *c, int n,
     t.bias = view_of(bias);
     t.y = view_of(writes_y ? apply->out[0] : NULL);
     t.narrow = view_of(cast ? cast->out[0] : NULL);
-    auto *run = run_forward<8>;
-    switch (vectors_of(t.o.r.cols)) {
-    case 1:
-        run = run_forward<1>;
-        break;
-    case 2:
-        run = run_forward<2>;
-        break;
-    case 3:
-        run = run_forward<3>;
-        break;
-    case 4:
-        run = run_forward<4>;
-        break;
-    case 5:
-    case 6:
-        run = run_forward<6>;
-    }
-    run(x, t, add != NULL, again != NULL);
+    forward_of(t.o.r.cols)(x, t, add != NULL, again != NULL);
     return launched();
 }
 
@@ -175,8 +191,8 @@ const char *cuda_norm_chain(cuda_context *x, const hap_op_call *const *c, int n,
 //
 // dy = a (+ b); s1, s2 = sum dy w, sum dy w xhat; dx = rstd (dy w - s1/n - xhat s2/n); y = dx +
 // more; narrow = y; dw = sum rows dy xhat, db = sum rows dy, total = sum rows narrow. Of RMS norm
-// there is no s1 and no db. A block has one part of the rows (cuda_columns.cuh), each warp a lane
-// of it.
+// there is no s1 and no db. A block has one part of the rows (cuda_columns.cuh): each warp a lane
+// of it, or where rows are wide one lane after the other.
 
 struct backward_args {
     norm_row o;
@@ -199,114 +215,145 @@ __device__ inline void leave_stats(const backward_args &t, int64_t row, float *a
     *a = t.s1.p ? (float)((double)*a / t.o.n) : 0, *b = (float)((double)*b / t.o.n);
 }
 
-// A, B: types of a and b; B and MORE may be NONE. The sums of columns lie in shared memory, a
-// thread's own, so that two blocks share a processor where rows are not wide; while a row is worked
-// on the next one comes nearer, to the second level of caches. What was fetched is unpacked twice,
-// before the statistics and behind them.
+// The sums of columns that threads of a row add up, those that there are: of a thread's vector k
+// the halves lie at k * 2 * T and T behind that.
+struct column_sums {
+    float4 *dw, *db, *total;
+};
+
+template <int T> __device__ inline void get_sums(const float4 *from, int k, float (&x)[8])
+{
+    float4 lo = from[2 * T * k], hi = from[2 * T * k + T];
+    x[0] = lo.x, x[1] = lo.y, x[2] = lo.z, x[3] = lo.w;
+    x[4] = hi.x, x[5] = hi.y, x[6] = hi.z, x[7] = hi.w;
+}
+
+template <int T> __device__ inline void put_sums(float4 *to, int k, const float (&x)[8])
+{
+    to[2 * T * k] = make_float4(x[0], x[1], x[2], x[3]);
+    to[2 * T * k + T] = make_float4(x[4], x[5], x[6], x[7]);
+}
+
+// What a thread has of a row's operands. A, B: types of a and b; B and MORE may be NONE. K: vectors
+// that are held, all of them, which are unpacked before the statistics and behind them; or the one
+// that is worked on, which is fetched twice, so that two blocks share a processor.
+template <int K, int A, int B, int MORE> struct row_operands {
+    typed_vec<A> a[K];
+    typed_vec<B> b[K];
+    typed_vec<HAP_F32> x[K];
+    typed_vec<MORE> more[K];
+
+    __device__ void fetch(const backward_args &t, int k, int64_t i)
+    {
+        a[k].fetch(t.a, i);
+        x[k].fetch(t.x, i);
+        if constexpr (B != NONE) b[k].fetch(t.b, i);
+        if constexpr (MORE != NONE) more[k].fetch(t.more, i);
+    }
+
+    // Brings entries i.. nearer, to the second level of caches.
+    __device__ static void near(const backward_args &t, int64_t i)
+    {
+        auto at = [&](const void *p, int bytes) {
+            asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)p + i * bytes));
+        };
+        at(t.a, A == HAP_F32 ? 4 : 2);
+        at(t.x, 4);
+        if constexpr (B != NONE) at(t.b, B == HAP_F32 ? 4 : 2);
+        if constexpr (MORE != NONE) at(t.more, 4);
+    }
+
+    // u = dy, v = x.
+    __device__ void unpack(int k, float (&u)[8], float (&v)[8]) const
+    {
+        a[k].unpack(u);
+        if constexpr (B != NONE) {
+            float w[8];
+            b[k].unpack(w);
+            for (int e = 0; e < 8; e++)
+                u[e] = __fadd_rn(u[e], w[e]);
+        }
+        x[k].unpack(v);
+    }
+};
+
+// One row, by T threads; while it is worked on, row `next` comes nearer, if it is not -1.
+template <int N, int T, int A, int B, int MORE>
+__device__ inline void backward_row(const backward_args &t, int64_t row, int64_t next,
+                                    const column_sums &sums)
+{
+    constexpr bool KEEPS = T == 32 || N == 1;
+    row_operands<KEEPS ? N : 1, A, B, MORE> in;
+    const norm_row &o = t.o;
+    int64_t cols = o.r.cols, at = row * cols;
+    float mean, rstd, a = 0, b = 0;
+    if (KEEPS) each_vector<N, T>(cols, [&](int k, int64_t j) { in.fetch(t, k, at + j); });
+    row_stats(o, row, &mean, &rstd);
+    if (next >= 0) each_vector<N, T>(cols, [&](int, int64_t j) { in.near(t, next * cols + j); });
+    each_vector<N, T>(cols, [&](int k, int64_t j) {
+        float u[8], v[8];
+        if (!KEEPS) in.fetch(t, 0, at + j);
+        in.unpack(KEEPS ? k : 0, u, v);
+        if constexpr (B != NONE)
+            if (t.dy.p) store_vec<8>(t.dy, at + j, u);
+        if (t.n_params) {
+            float w[8], c[8] = {};
+            get_sums<T>(sums.dw, k, w);
+            if (t.n_params > 1) get_sums<T>(sums.db, k, c);
+            param_vec<8>(u, v, mean, rstd, w, c);
+            put_sums<T>(sums.dw, k, w);
+            if (t.n_params > 1) put_sums<T>(sums.db, k, c);
+        }
+        weigh_vec<8>(o, j, u);
+        stats_vec<8>(u, v, mean, rstd, &a, &b);
+    });
+    if (t.s1.p) a = over_row<T>(a);
+    b = over_row<T>(b);
+    leave_stats(t, row, &a, &b);
+    each_vector<N, T>(cols, [&](int k, int64_t j) {
+        float u[8], v[8];
+        if (!KEEPS) in.fetch(t, 0, at + j);
+        in.unpack(KEEPS ? k : 0, u, v);
+        weigh_vec<8>(o, j, u);
+        grad_vec<8>(u, v, mean, rstd, a, b);
+        if (t.dx.p) store_vec<8>(t.dx, at + j, u);
+        if constexpr (MORE != NONE) {
+            float m[8];
+            in.more[KEEPS ? k : 0].unpack(m);
+            for (int e = 0; e < 8; e++)
+                u[e] = __fadd_rn(u[e], m[e]);
+            if (t.y.p) store_vec<8>(t.y, at + j, u);
+        }
+        if (t.narrow.p) store_vec<8>(t.narrow, at + j, u);
+        if (!t.has_total) return;
+        float s[8];
+        get_sums<T>(sums.total, k, s);
+        for (int e = 0; e < 8; e++)
+            s[e] = __fadd_rn(s[e], as_stored(t.total_type, u[e]));
+        put_sums<T>(sums.total, k, s);
+    });
+}
+
+// A warp a row. The sums of columns lie in shared memory, a thread's own, so that two blocks share a
+// processor where rows are not wide.
 template <int N, int A, int B, int MORE>
 __global__ __launch_bounds__(32 * ROWS, N <= TWICE ? 2 : 1) void norm_backward(backward_args t)
 {
-    extern __shared__ float4 sums[]; // [dw, db, total, those that there are][ROWS, N, 2, 32]
+    extern __shared__ float4 shared[]; // [dw, db, total, those that there are][ROWS, N, 2, 32]
     enum { OWN = 64 * N, ALL = ROWS * OWN };
-    const norm_row &o = t.o;
-    int64_t cols = o.r.cols, r0 = blockIdx.x * t.each;
-    int64_t r1 = r0 + t.each < o.r.rows ? r0 + t.each : o.r.rows;
-    float4 *dw = sums + threadIdx.y * OWN + threadIdx.x, *db = dw + ALL;
-    float4 *total = dw + t.n_params * ALL;
+    int64_t cols = t.o.r.cols, r0 = blockIdx.x * t.each;
+    int64_t r1 = r0 + t.each < t.o.r.rows ? r0 + t.each : t.o.r.rows;
+    float4 *own = shared + threadIdx.y * OWN + threadIdx.x;
+    column_sums sums = {own, own + ALL, own + t.n_params * ALL};
     int n = t.n_params + t.has_total;
     for (int k = 0; k < n * 2 * N; k++)
-        dw[k / (2 * N) * ALL + k % (2 * N) * 32] = make_float4(0, 0, 0, 0);
-    auto get = [&](const float4 *from, int k, float(&x)[8]) {
-        float4 lo = from[64 * k], hi = from[64 * k + 32];
-        x[0] = lo.x, x[1] = lo.y, x[2] = lo.z, x[3] = lo.w;
-        x[4] = hi.x, x[5] = hi.y, x[6] = hi.z, x[7] = hi.w;
-    };
-    auto put = [&](float4 *to, int k, const float(&x)[8]) {
-        to[64 * k] = make_float4(x[0], x[1], x[2], x[3]);
-        to[64 * k + 32] = make_float4(x[4], x[5], x[6], x[7]);
-    };
-    auto near = [&](const void *p, int bytes, int64_t i) {
-        asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)p + i * bytes));
-    };
-    for (int64_t row = r0 + threadIdx.y; row < r1; row += ROWS) {
-        typed_vec<A> ra[N];
-        typed_vec<B> rb[N];
-        typed_vec<HAP_F32> rx[N];
-        typed_vec<MORE> rm[N];
-        int64_t at = row * cols;
-        float mean, rstd, a = 0, b = 0;
-        each_vector<N>(cols, [&](int k, int64_t j) {
-            ra[k].fetch(t.a, at + j);
-            rx[k].fetch(t.x, at + j);
-            if constexpr (B != NONE) rb[k].fetch(t.b, at + j);
-            if constexpr (MORE != NONE) rm[k].fetch(t.more, at + j);
-        });
-        row_stats(o, row, &mean, &rstd);
-        if (row + ROWS < r1) {
-            int64_t next = at + ROWS * cols;
-            each_vector<N>(cols, [&](int, int64_t j) {
-                near(t.a, A == HAP_F32 ? 4 : 2, next + j);
-                near(t.x, 4, next + j);
-                if constexpr (B != NONE) near(t.b, B == HAP_F32 ? 4 : 2, next + j);
-                if constexpr (MORE != NONE) near(t.more, 4, next + j);
-            });
-        }
-        auto gradient = [&](int k, float(&u)[8]) {
-            ra[k].unpack(u);
-            if constexpr (B != NONE) {
-                float w[8];
-                rb[k].unpack(w);
-                for (int e = 0; e < 8; e++)
-                    u[e] = __fadd_rn(u[e], w[e]);
-            }
-        };
-        each_vector<N>(cols, [&](int k, int64_t j) {
-            float u[8], v[8];
-            gradient(k, u);
-            rx[k].unpack(v);
-            if constexpr (B != NONE)
-                if (t.dy.p) store_vec<8>(t.dy, at + j, u);
-            if (t.n_params) {
-                float w[8], c[8] = {};
-                get(dw, k, w);
-                if (t.n_params > 1) get(db, k, c);
-                param_vec<8>(u, v, mean, rstd, w, c);
-                put(dw, k, w);
-                if (t.n_params > 1) put(db, k, c);
-            }
-            weigh_vec<8>(o, j, u);
-            stats_vec<8>(u, v, mean, rstd, &a, &b);
-        });
-        a = over_warp<join_sum>(a);
-        b = over_warp<join_sum>(b);
-        leave_stats(t, row, &a, &b);
-        each_vector<N>(cols, [&](int k, int64_t j) {
-            float u[8], v[8];
-            gradient(k, u);
-            rx[k].unpack(v);
-            weigh_vec<8>(o, j, u);
-            grad_vec<8>(u, v, mean, rstd, a, b);
-            if (t.dx.p) store_vec<8>(t.dx, at + j, u);
-            if constexpr (MORE != NONE) {
-                float m[8];
-                rm[k].unpack(m);
-                for (int e = 0; e < 8; e++)
-                    u[e] = __fadd_rn(u[e], m[e]);
-                if (t.y.p) store_vec<8>(t.y, at + j, u);
-            }
-            if (t.narrow.p) store_vec<8>(t.narrow, at + j, u);
-            if (!t.has_total) return;
-            float s[8];
-            get(total, k, s);
-            for (int e = 0; e < 8; e++)
-                s[e] = __fadd_rn(s[e], as_stored(t.total_type, u[e]));
-            put(total, k, s);
-        });
-    }
+        own[k / (2 * N) * ALL + k % (2 * N) * 32] = make_float4(0, 0, 0, 0);
+    for (int64_t row = r0 + threadIdx.y; row < r1; row += ROWS)
+        backward_row<N, 32, A, B, MORE>(t, row, row + ROWS < r1 ? row + ROWS : -1, sums);
     __syncthreads();
     for (int j = (int)(threadIdx.y * 32 + threadIdx.x); j < n * (int)cols; j += 32 * ROWS) {
         int of = j / (int)cols, col = j - of * (int)cols, v = col / 8;
-        const float4 *at = sums + of * ALL + v / 32 * 64 + col % 8 / 4 * 32 + v % 32;
+        const float4 *at = shared + of * ALL + v / 32 * 64 + col % 8 / 4 * 32 + v % 32;
         const float *from = (const float *)at + col % 4;
         float s = *from;
         for (int k = 1; k < ROWS; k++)
@@ -315,17 +362,53 @@ __global__ __launch_bounds__(32 * ROWS, N <= TWICE ? 2 : 1) void norm_backward(b
     }
 }
 
-// Bytes of shared memory that rows of N vectors want.
-static int shared_of(const backward_args &t, int n)
+// A block a row, rows lane by lane: the lane's sums of columns lie in shared memory, those of the
+// lanes before it in the part's, where each thread reads what it wrote.
+template <int N, int A, int B, int MORE>
+__global__ __launch_bounds__(WIDE, 2) void norm_backward_wide(backward_args t)
 {
-    return (t.n_params + t.has_total) * ROWS * 64 * n * (int)sizeof(float4); // at most 192 KiB
+    extern __shared__ float4 shared[]; // [dw, db, total, those that there are][N, 2, WIDE]
+    enum { ALL = 2 * WIDE * N };
+    int64_t cols = t.o.r.cols, r0 = blockIdx.x * t.each;
+    int64_t r1 = r0 + t.each < t.o.r.rows ? r0 + t.each : t.o.r.rows;
+    float4 *own = shared + threadIdx.x;
+    column_sums sums = {own, own + ALL, own + t.n_params * ALL};
+    for (int lane = 0; lane < ROWS && r0 + lane < r1; lane++) {
+        for (int k = 0; k < (t.n_params + t.has_total) * 2 * N; k++)
+            own[k * WIDE] = make_float4(0, 0, 0, 0);
+        for (int64_t row = r0 + lane; row < r1; row += ROWS) {
+            int64_t first = lane + 1 < ROWS && r0 + lane + 1 < r1 ? r0 + lane + 1 : -1; // of the next
+            backward_row<N, WIDE, A, B, MORE>(t, row, row + ROWS < r1 ? row + ROWS : first, sums);
+        }
+        for (int of = 0; of < t.n_params + t.has_total; of++)
+            each_vector<N, WIDE>(cols, [&](int k, int64_t j) {
+                float4 *to =
+                    (float4 *)(t.part + (of * (int64_t)gridDim.x + blockIdx.x) * cols + j);
+                for (int half = 0; half < 2; half++) {
+                    float4 s = own[of * ALL + (2 * k + half) * WIDE];
+                    if (lane > 0) {
+                        float4 sum = to[half];
+                        s.x = sum.x + s.x, s.y = sum.y + s.y;
+                        s.z = sum.z + s.z, s.w = sum.w + s.w;
+                    }
+                    to[half] = s;
+                }
+            });
+    }
 }
 
-// Of two widths; the next that there is.
+// Bytes of shared memory that rows of n vectors a thread want: 192 KiB at most.
+static int shared_of(const backward_args &t, int n)
+{
+    int threads = is_wide(t.o.r.cols) ? WIDE : 32 * ROWS;
+    return (t.n_params + t.has_total) * threads * 2 * n * (int)sizeof(float4);
+}
+
+// Of two narrow widths; the next that there is.
 static int vectors_for(const backward_args &t)
 {
     int n = vectors_of(t.o.r.cols);
-    return n == 6 ? 7 : n;
+    return !is_wide(t.o.r.cols) && n == 6 ? 7 : n;
 }
 
 static bool has_room(const backward_args &t)
@@ -340,32 +423,22 @@ static bool has_room(const backward_args &t)
 template <int A, int B, int MORE>
 static const char *run_backward(cuda_context *x, const backward_args &t, unsigned blocks)
 {
-    auto *run = norm_backward<8, A, B, MORE>;
+    static void (*const narrow[MOST])(backward_args) = {
+        norm_backward<1, A, B, MORE>, norm_backward<2, A, B, MORE>, norm_backward<3, A, B, MORE>,
+        norm_backward<4, A, B, MORE>, norm_backward<5, A, B, MORE>, norm_backward<7, A, B, MORE>,
+        norm_backward<7, A, B, MORE>, norm_backward<8, A, B, MORE>};
+    static void (*const wide[MOST_WIDE])(backward_args) = {
+        norm_backward_wide<1, A, B, MORE>, norm_backward_wide<2, A, B, MORE>,
+        norm_backward_wide<3, A, B, MORE>, norm_backward_wide<4, A, B, MORE>};
+    bool is = is_wide(t.o.r.cols);
+    auto *run = (is ? wide : narrow)[vectors_of(t.o.r.cols) - 1];
+    dim3 block = is ? dim3(WIDE) : dim3(32, ROWS);
     int shared = shared_of(t, vectors_for(t));
-    switch (vectors_for(t)) {
-    case 1:
-        run = norm_backward<1, A, B, MORE>;
-        break;
-    case 2:
-        run = norm_backward<2, A, B, MORE>;
-        break;
-    case 3:
-        run = norm_backward<3, A, B, MORE>;
-        break;
-    case 4:
-        run = norm_backward<4, A, B, MORE>;
-        break;
-    case 5:
-        run = norm_backward<5, A, B, MORE>;
-        break;
-    case 7:
-        run = norm_backward<7, A, B, MORE>;
-    }
     if (shared > 48 << 10)
         CUDA_TRY(cuda_said(
             cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
             "cudaFuncSetAttribute"));
-    run<<<blocks, dim3(32, ROWS), (size_t)shared, x->stream>>>(t);
+    run<<<blocks, block, (size_t)shared, x->stream>>>(t);
     return launched();
 }
 

@@ -379,7 +379,7 @@ template <class S> __global__ void row_stat(row_args a)
 
 template <class S> static const char *run_stat(cuda_context *x, const row_args &a)
 {
-    dim3 block = a.cols <= 2048 ? dim3(32, 8) : dim3(512, 1);
+    dim3 block = row_block(a.cols);
     row_stat<S><<<(unsigned)ceil_div(a.rows, block.y), block, 0, x->stream>>>(a);
     return launched();
 }

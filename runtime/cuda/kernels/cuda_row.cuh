@@ -4,14 +4,13 @@
 #ifndef HAP_RUNTIME_CUDA_ROW_CUH
 #define HAP_RUNTIME_CUDA_ROW_CUH
 
+#include "cuda/device/cuda_limits.h"
 #include "cuda/kernels/cuda_kernels.cuh"
 
-enum { WARP_COLUMNS = 2048 }; // of rows that one warp takes
-
-// A warp a row of up to WARP_COLUMNS entries, eight rows a block; else a block a row.
+// A warp a row of up to CUDA_WARP_COLUMNS entries, several rows a block; else a block a row.
 static inline dim3 row_block(int64_t cols)
 {
-    return cols <= WARP_COLUMNS ? dim3(32, 8) : dim3(512, 1);
+    return cols <= CUDA_WARP_COLUMNS ? dim3(32, CUDA_ROW_WARPS) : dim3(CUDA_ROW_THREADS, 1);
 }
 
 struct row_size {

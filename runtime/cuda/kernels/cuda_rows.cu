@@ -67,7 +67,7 @@ CUDA_ROW(softmax)
 
 // --- cross entropy ---
 
-enum { CE_THREADS = 512 }; // of row_block
+enum { CE_THREADS = CUDA_ROW_THREADS };
 
 // dx = g (softmax(x) - [class = label]): what every kernel of it needs. Rows of x and dx are lx and
 // ly elements apart; dx gets zeros between them.
@@ -224,7 +224,7 @@ const char *cuda_ce_chain(cuda_context *x, const hap_op_call *const *c, int n, u
     CUDA_CALL(cudaGetDevice(&device));
     CUDA_CALL(cudaDeviceGetAttribute(&room, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     room -= 1 << 10; // over_block's
-    *done = t.r.rows > 0 && t.r.cols > WARP_COLUMNS && bytes <= room && cuda_is_float(a->type) &&
+    *done = t.r.rows > 0 && t.r.cols > CUDA_WARP_COLUMNS && bytes <= room && cuda_is_float(a->type) &&
             max->type == HAP_F32 && sum->type == HAP_F32 && max->elements == t.r.rows &&
             sum->elements == t.r.rows;
     if (!*done) return NULL;
