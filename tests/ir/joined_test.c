@@ -71,8 +71,8 @@ START_TEST(rows_that_no_kernel_holds)
     static const struct {
         int cols;
         bool held;
-    } row[] = {{16, true}, {2048, true}, {4096, true}, {5120, true}, {16384, true},
-               {12, false}, {4100, false}, {16392, false}};
+    } row[] = {{16, true},    {2048, true}, {4096, true},  {5120, true},
+               {16384, true}, {12, false},  {4100, false}, {16392, false}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         hb_arena *a = hb_arena_new();
         char text[512];

@@ -397,7 +397,9 @@ __global__ __launch_bounds__(WIDE, 2) void norm_backward_wide(backward_args t)
     }
 }
 
-// Bytes of shared memory that rows of n vectors a thread want: 192 KiB at most.
+// Bytes of shared memory that rows of n vectors a thread want: 192 KiB at most. Beside it lies what
+// over_block has.
+enum { STATIC = 32 * sizeof(float) };
 static int shared_of(const backward_args &t, int n)
 {
     int threads = is_wide(t.o.r.cols) ? WIDE : 32 * ROWS;
@@ -417,7 +419,7 @@ static bool has_room(const backward_args &t)
     return cudaGetDevice(&device) == cudaSuccess &&
            cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
                cudaSuccess &&
-           shared_of(t, vectors_for(t)) <= most;
+           shared_of(t, vectors_for(t)) + STATIC <= most;
 }
 
 template <int A, int B, int MORE>
@@ -434,7 +436,7 @@ static const char *run_backward(cuda_context *x, const backward_args &t, unsigne
     auto *run = (is ? wide : narrow)[vectors_of(t.o.r.cols) - 1];
     dim3 block = is ? dim3(WIDE) : dim3(32, ROWS);
     int shared = shared_of(t, vectors_for(t));
-    if (shared > 48 << 10)
+    if (shared + STATIC > 48 << 10)
         CUDA_TRY(cuda_said(
             cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
             "cudaFuncSetAttribute"));
