@@ -6,6 +6,10 @@
 // have equal buckets; it starts where its last member would have. Where that would take more than
 // SYN_BUCKET_BLOCKS blocks it ends after so many, for a loop whose body is one bucket long; and
 // where all there is to send is mostly latency, all is one.
+//
+// The step waits for the last bucket, whatever hides behind what comes before it. With n buckets of
+// all S bytes, each of which loses L bytes' time to latency, that is S / n + n L: least where a
+// bucket is sqrt(S L). Small buckets are no larger.
 
 #include "synth/passes/bucket.h"
 
@@ -107,7 +111,7 @@ static void add(const syn_program *p, bucket *b, int i, int wait)
     HB_PUSH(p->arena, &b->start, i);
 }
 
-void syn_bucket(syn_program *p, syn_costs *c)
+void syn_bucket(syn_program *p, syn_costs *c, bool small)
 {
     hb_arena *scratch = hb_arena_new();
     int n = p->instr.n, *wait_of = HB_ARRAY(scratch, int, n), *to = HB_ARRAY(scratch, int, n);
@@ -128,8 +132,9 @@ void syn_bucket(syn_program *p, syn_costs *c)
         cl_link link = syn_axes_link(c, axes);
         // The slow link joins machines alone where they are summed apart.
         int members = k < KINDS / 2 ? syn_group_size(p->mesh, axes) : p->mesh->size[0];
-        double enough = link.latency * link.bandwidth * members / SYN_LATENCY_SHARE;
+        double lost = link.latency * link.bandwidth * members, enough = lost / SYN_LATENCY_SHARE;
         least[k] = all[k] > SYN_PLENTY * enough ? 0 : all[k] <= enough ? HUGE_VAL : enough;
+        if (small && isfinite(least[k])) least[k] = fmin(least[k], sqrt(all[k] * lost));
     }
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[i];

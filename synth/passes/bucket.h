@@ -6,6 +6,7 @@
 #include "synth/plan/program.h"
 #include "synth/price/costs.h"
 
-void syn_bucket(syn_program *p, syn_costs *c);
+// small: of less to wait for at the end of the step, with more latencies.
+void syn_bucket(syn_program *p, syn_costs *c, bool small);
 
 #endif

@@ -40,7 +40,8 @@ static syn_program *place_waits(syn_making *x)
 
 static syn_program *bucket(syn_making *x)
 {
-    if (syn_strategy_of(x->space->strategy)->buckets) syn_bucket(x->program, x->costs);
+    if (syn_strategy_of(x->space->strategy)->buckets)
+        syn_bucket(x->program, x->costs, x->small_buckets);
     return x->program;
 }
 

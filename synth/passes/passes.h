@@ -37,6 +37,7 @@ typedef struct syn_making {
     syn_costs *costs;
     const syn_space *space;   // lower
     const syn_choice *choice; // lower
+    bool small_buckets;       // bucket
     double enough;            // overlap: pairs are of use if they may bring the step down to this
 
     syn_program *program;

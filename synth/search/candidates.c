@@ -168,23 +168,28 @@ void pool_offer(pool *p, candidate *c)
     if (first && admitted(p, c)) p->best = *c;
     if (c->fits && (p->b->best <= 0 || c->sec < p->b->best)) p->b->best = c->sec;
     if (p->b->quickest <= 0 || c->sec < p->b->quickest) p->b->quickest = c->sec;
+    double near = c->sec * pow(fmax(c->share, 1), SYN_SET_FULL);
+    if (p->b->near <= 0 || near < p->b->near) p->b->near = near;
     c->sec_paired = HUGE_VAL;
     if (c->paired) offer_paired(p, c);
     note_devices(p, c);
 }
 
+// AS_LOWERED: every collective is waited for at once.
+typedef enum { AS_LOWERED, SCHEDULED, IN_SMALL_BUCKETS } scheduling;
+
 // Makes a program of a choice, finishes it for a simulation and places it where memory is near.
-// scheduled: false to wait for every collective at once, as lowered.
 static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
-                          const syn_choice *choice, bool scheduled)
+                          const syn_choice *choice, scheduling how)
 {
     syn_making x = {.arena = arena,
                     .costs = p->b->costs,
                     .space = space,
                     .choice = choice,
+                    .small_buckets = how == IN_SMALL_BUCKETS,
                     .paired_sec = HUGE_VAL};
     syn_passes_run(&x, SYN_PASS_LOWER, SYN_PASS_LOWER);
-    if (scheduled)
+    if (how != AS_LOWERED)
         syn_passes_run(&x, SYN_PASS_PLACE_WAITS, SYN_PASS_WAIT_EARLY);
     else
         x.share = syn_live_share(x.program, false);
@@ -299,22 +304,39 @@ static bool homes_fit(pool *p, const syn_space *s)
     return fit;
 }
 
+// Does a plan wait so long for buckets that with small ones it may be the best?
+static bool small_buckets_may_help(const pool *p, const candidate *c)
+{
+    double waits = c->timeline.comm - c->timeline.hidden, best = pool_best_known(p);
+    if (c->share > 1 || waits < SYN_TAIL_WAITS * c->sec) return false;
+    if (p->g->nodes.n > SYN_MANY_NODES || (best > 0 && c->sec - waits > best)) return false;
+    for (int i = 0; i < c->program->instr.n; i++) {
+        const syn_instr *in = &c->program->instr.p[i];
+        if (in->kind == SYN_START && in->coll == COST_ALL_REDUCE && in->n_in > 1) return true;
+    }
+    return false;
+}
+
 candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice)
 {
     p->b->costs->no_put = p->no_put;
-    candidate c = simulate(p, arena, space, choice, true);
+    candidate c = simulate(p, arena, space, choice, SCHEDULED);
+    if (small_buckets_may_help(p, &c)) {
+        candidate x = simulate(p, arena, space, choice, IN_SMALL_BUCKETS);
+        if (x.sec < c.sec && x.fits >= c.fits) c = x;
+    }
     double additive = c.additive;
     bool looked = c.placed || c.share > 1 || p->careful;
     if (!c.fits && looked && c.program->has_sym && syn_live_share(c.program, true) <= 1) {
         // Two segments take more than one: what one of them leaves free the other cannot use.
         p->b->costs->no_put = true;
-        c = simulate(p, arena, space, choice, true);
+        c = simulate(p, arena, space, choice, SCHEDULED);
         p->b->costs->no_put = false;
     }
     if (!c.fits && p->spare) {
         // As lowered: nothing is in flight beside anything.
         p->b->costs->no_put = true;
-        candidate still = simulate(p, arena, space, choice, false);
+        candidate still = simulate(p, arena, space, choice, AS_LOWERED);
         if (still.fits || still.share < c.share) c = still;
     }
     p->b->costs->no_put = false;

@@ -43,11 +43,12 @@ typedef struct board {
     syn_mesh *mesh;
     syn_partitions *partitions;
     syn_costs *costs;
-    HB_VEC(uint64_t) tried;              // candidate partitions that were searched
-    HB_VEC(struct solved *) solved;      // searches and what they chose
-    double price;                        // on memory, that the last plan wanted
-    double best;                         // seconds of the fastest plan that fits; 0: none
-    double quickest;                     // of the fastest, whether it fits or not; 0: none
+    HB_VEC(uint64_t) tried;         // candidate partitions that were searched
+    HB_VEC(struct solved *) solved; // searches and what they chose
+    double price;                   // on memory, that the last plan wanted
+    double best;                    // seconds of the fastest plan that fits; 0: none
+    double quickest;                // of the fastest, whether it fits or not; 0: none
+    double near; // the least of all, longer where they are far from fitting; 0: none
     double baseline[SYN_MAX_STRATEGIES]; // seconds; < 0: none that fits, or not asked for yet
     bool asked[SYN_MAX_STRATEGIES];
     ms_warm *warm[SYN_MAX_STRATEGIES];
@@ -85,6 +86,7 @@ typedef struct pool {
     bool doubtful; // a plan was rejected by its certificate: leaders are placed and proved at once
     hb_str rejected;        // the checker's last words, if a plan was
     bool thrifty;           // memory has a price although there is enough
+    bool alone;             // a set of devices is searched as if there were no others
     bool looking;           // at a set of fewer devices, for the first time
     bool no_put;            // no one-sided puts, whatever memory costs
     HB_VEC(board *) boards; // the first n_whole of them over all devices

@@ -15,12 +15,14 @@ static double speed(const pool *p, int rank)
 }
 
 // What devices, and machines by their sums, are ranked by.
-typedef enum { BY_SPEED, BY_MEMORY, BY_MEMORY_BANDWIDTH, BY_LINK, N_ORDERS } order;
+typedef enum { BY_STEP, BY_SPEED, BY_MEMORY, BY_MEMORY_BANDWIDTH, BY_LINK, N_ORDERS } order;
 
-static double worth(const pool *p, int rank, order by)
+static double worth(const device_sets *s, int rank, order by)
 {
-    const cl_class *c = &p->m->cluster->cls[p->m->cluster->class_of[rank]];
-    return by == BY_SPEED    ? speed(p, rank)
+    const cl_cluster *cluster = s->p->m->cluster;
+    const cl_class *c = &cluster->cls[cluster->class_of[rank]];
+    return by == BY_STEP     ? s->step_rate[cluster->class_of[rank]]
+           : by == BY_SPEED  ? speed(s->p, rank)
            : by == BY_MEMORY ? (double)c->capacity
            : by == BY_LINK   ? c->link_bandwidth
                              : c->memory_bandwidth;
@@ -52,24 +54,24 @@ static void add_class_prefixes(device_sets *s, order by)
     double *level = HB_ARRAY(s->p->arena, double, n + 1);
     bool *keep = HB_ARRAY(s->p->arena, bool, n + 1);
     for (int r = 0; r < n; r++)
-        level[r] = worth(s->p, r, by);
+        level[r] = worth(s, r, by);
     qsort(level, (size_t)n, sizeof *level, descending);
     for (int k = n - 1, last = n; k > 0; k--) {
         // Of many levels those a step apart.
         if (level[k] == level[k - 1] || last - k < last / SYN_PREFIX_STEP) continue;
         last = k;
         for (int r = 0; r < n; r++)
-            keep[r] = worth(s->p, r, by) >= level[k - 1];
+            keep[r] = worth(s, r, by) >= level[k - 1];
         add_set(s, keep);
     }
 }
 
-static double machine_worth(const pool *p, int machine, order by)
+static double machine_worth(const device_sets *s, int machine, order by)
 {
-    const cl_machine *x = &p->m->cluster->machine[machine];
+    const cl_machine *x = &s->p->m->cluster->machine[machine];
     double sum = 0;
     for (int r = 0; r < x->n_ranks; r++)
-        sum += worth(p, x->first_rank + r, by);
+        sum += worth(s, x->first_rank + r, by);
     return sum;
 }
 
@@ -82,8 +84,7 @@ static void add_machines(device_sets *s, order by)
     for (int k = 0; k < n && k < SYN_MACHINE_PREFIXES; k++) {
         int best = -1;
         for (int i = 0; i < n; i++)
-            if (!taken[i] &&
-                (best < 0 || machine_worth(s->p, i, by) > machine_worth(s->p, best, by)))
+            if (!taken[i] && (best < 0 || machine_worth(s, i, by) > machine_worth(s, best, by)))
                 best = i;
         taken[best] = true;
         const cl_machine *x = &s->p->m->cluster->machine[best];
@@ -106,8 +107,7 @@ static void add_parts_of_machines(device_sets *s)
             for (int n = 0; n < k; n++) {
                 int pick = -1;
                 for (int r = first; r < first + c->machine[i].n_ranks; r++)
-                    if (!keep[r] &&
-                        (pick < 0 || worth(s->p, r, BY_SPEED) > worth(s->p, pick, BY_SPEED)))
+                    if (!keep[r] && (pick < 0 || worth(s, r, BY_SPEED) > worth(s, pick, BY_SPEED)))
                         pick = r;
                 keep[pick] = true;
             }
@@ -154,35 +154,67 @@ static int fewest_devices(const cl_cluster *c)
     return fewest;
 }
 
-// The best few of each machine, as many of one as of another.
+static int most_devices(const cl_cluster *c)
+{
+    int most = 0;
+    for (int i = 0; i < c->n_machines; i++)
+        most = c->machine[i].n_ranks > most ? c->machine[i].n_ranks : most;
+    return most;
+}
+
+// The best few of each machine that has so many, as many of one as of another.
 static void add_equal_counts(device_sets *s, order by, int count)
 {
     const cl_cluster *c = s->p->m->cluster;
     bool *keep = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1);
     for (int i = 0; i < c->n_machines; i++)
-        for (int k = 0; k < count; k++) {
+        for (int k = 0; k < count && count <= c->machine[i].n_ranks; k++) {
             int pick = -1;
             for (int r = c->machine[i].first_rank;
                  r < c->machine[i].first_rank + c->machine[i].n_ranks; r++)
-                if (!keep[r] && (pick < 0 || worth(s->p, r, by) > worth(s->p, pick, by))) pick = r;
+                if (!keep[r] && (pick < 0 || worth(s, r, by) > worth(s, pick, by))) pick = r;
             keep[pick] = true;
         }
     add_set(s, keep);
+}
+
+// Steps a second on one device of each class, if it had the memory.
+static void note_step_rates(device_sets *s)
+{
+    const pool *p = s->p;
+    for (int k = 0; k < p->m->cluster->n_classes; k++) {
+        double sec = 0;
+        for (int n = 0; n < p->g->nodes.n; n++) {
+            double flops, bytes;
+            ir_node_work(p->g, p->f, n, NULL, 0, &flops, &bytes);
+            sec += cost_op(p->m, k, p->g->nodes.p[n].op, flops, bytes) * ir_node_times(p->g, n);
+        }
+        s->step_rate[k] = sec > 0 ? 1 / sec : 0;
+    }
 }
 
 device_sets pool_device_sets(const pool *p)
 {
     device_sets s = {.p = p, .most = SYN_FIRST_SETS};
     const cl_cluster *c = p->m->cluster;
-    for (order by = BY_SPEED; by < N_ORDERS; by++) {
+    note_step_rates(&s);
+    for (order by = BY_STEP; by < N_ORDERS; by++) {
         add_class_prefixes(&s, by);
         if (c->n_machines > 1) add_machines(&s, by);
         if (c->n_machines > 1) add_equal_counts(&s, by, fewest_devices(c));
     }
     add_classes_of_machines(&s);
-    // Fewer of equal devices: half of them, a quarter, and so on.
-    for (int k = fewest_devices(c) / 2; k > 0; k /= 2)
-        add_equal_counts(&s, BY_SPEED, k);
+    // Fewer of equal devices: half of them, a quarter, and so on, and powers of two, which divide
+    // most batches and heads; of few every number.
+    int all = most_devices(c), power = 1;
+    for (int k = all; k > 0; k /= 2)
+        add_equal_counts(&s, BY_STEP, k);
+    while (2 * power < all)
+        power *= 2;
+    for (int k = power; k > 0; k /= 2)
+        add_equal_counts(&s, BY_STEP, k);
+    for (int k = all < SYN_FEW_DEVICES ? all : SYN_FEW_DEVICES; k > 0; k--)
+        add_equal_counts(&s, BY_STEP, k);
     if (c->n_machines > 1 && c->n_machines <= SYN_FEW_MACHINES) add_parts_of_machines(&s);
     s.most = SYN_MAX_SUBSETS;
     return s;
@@ -195,9 +227,9 @@ typedef struct bunch {
     double worth;
 } bunch;
 
-static int bunches_of(const pool *p, const bool *keep, bunch *b)
+static int bunches_of(const device_sets *s, const bool *keep, bunch *b)
 {
-    const cl_cluster *c = p->m->cluster;
+    const cl_cluster *c = s->p->m->cluster;
     int n = 0;
     for (int r = 0; r < c->n_ranks; r++) {
         int i = n;
@@ -206,7 +238,7 @@ static int bunches_of(const pool *p, const bool *keep, bunch *b)
         bool known = i > 0 && b[i - 1].machine == c->machine_of[r];
         bunch *x = &b[known ? i - 1 : n];
         if (!known)
-            b[n++] = (bunch){c->machine_of[r], c->class_of[r], 0, 0, -1, -1, worth(p, r, BY_SPEED)};
+            b[n++] = (bunch){c->machine_of[r], c->class_of[r], 0, 0, -1, -1, worth(s, r, BY_STEP)};
         x->n++;
         x->kept += keep[r];
         if (keep[r])
@@ -250,7 +282,7 @@ void pool_add_neighbours(device_sets *s, const syn_mesh *of)
     bunch *b = HB_ARRAY(s->p->arena, bunch, c->n_ranks + 1);
     for (int r = 0; r < of->n_ranks; r++)
         keep[of->cluster_rank[r]] = true;
-    int n = bunches_of(s->p, keep, b), go = 0, come = 0;
+    int n = bunches_of(s, keep, b), go = 0, come = 0;
     qsort(b, (size_t)n, sizeof *b, by_worth);
     for (int i = 0; i < n; i++) {
         const bunch *least = &b[i], *most = &b[n - 1 - i];
@@ -274,7 +306,8 @@ static struct known_set *known_set_of(const pool *p, const bool *keep)
     for (int i = 0; k && i < k->set.n; i++)
         if (k->set.p[i].key == key) return &k->set.p[i];
     if (!k) return NULL;
-    HB_PUSH(k->arena, &k->set, (struct known_set){key, HUGE_VAL, HUGE_VAL});
+    const bool *own = hb_copy(k->arena, keep, sizeof *keep * (size_t)p->m->cluster->n_ranks);
+    HB_PUSH(k->arena, &k->set, (struct known_set){key, HUGE_VAL, HUGE_VAL, HUGE_VAL, own, false});
     return &k->set.p[k->set.n - 1];
 }
 
@@ -293,11 +326,12 @@ bool pool_set_is_slow(const pool *p, const bool *keep)
     return fit > 0 && quicker >= SYN_SETS_QUICK && (better >= SYN_SETS_BEST || !isfinite(x->best));
 }
 
-void pool_note_set(const pool *p, const bool *keep, double quickest, double best)
+void pool_note_set(const pool *p, const bool *keep, const board *b)
 {
     struct known_set *x = known_set_of(p, keep);
-    if (x && quickest > 0) x->quickest = fmin(x->quickest, quickest);
-    if (x && best > 0) x->best = fmin(x->best, best);
+    if (x && b->quickest > 0) x->quickest = fmin(x->quickest, b->quickest);
+    if (x && b->best > 0) x->best = fmin(x->best, b->best);
+    if (x && b->near > 0) x->near = fmin(x->near, b->near);
 }
 
 double pool_least_seconds(const pool *p, const bool *keep)

@@ -8,7 +8,8 @@
 // Sets of devices, none twice; nor the set of all. keep[i] is by rank of the cluster.
 typedef struct device_sets {
     const pool *p;
-    int n, most; // most: that are taken
+    int n, most;                      // most: that are taken
+    double step_rate[CL_MAX_CLASSES]; // steps a second on one device of each class of the cluster
     bool *keep[SYN_MAX_SUBSETS];
 } device_sets;
 
@@ -26,7 +27,7 @@ void pool_add_neighbours(device_sets *s, const syn_mesh *of);
 // that were not seen, and few that did best.
 bool pool_set_is_slow(const pool *p, const bool *keep);
 // best 0: none.
-void pool_note_set(const pool *p, const bool *keep, double quickest, double best);
+void pool_note_set(const pool *p, const bool *keep, const board *b);
 
 // Seconds that the arithmetic of a step takes at least, if the kept devices run as fast as an op
 // is ever priced (docs/theory.md section 3). Wants p->best.

@@ -12,6 +12,9 @@
 struct known_set {
     uint64_t key;
     double quickest, best; // seconds, whether it fits or not, and of what fits; HUGE_VAL: none
+    double near;           // the least of its plans, longer where they are far from fitting
+    const bool *keep;      // ranks of the cluster
+    bool done;             // planned as if there were no other devices
 };
 typedef struct syn_known_sets {
     hb_arena *arena;

@@ -66,6 +66,7 @@ typedef struct syn_result {
     bool tight;             // memory shaped the plan, or left none
     double quickest_sec;    // of all that were simulated, whether they fit or not
     double least_share;     // of the fullest memory, of the plan that took least
+    double least_capacity;  // bytes that the devices of that plan have in all
 } syn_result;
 
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,

@@ -6,6 +6,7 @@
 #include "synth/plan/liveness.h"
 #include "synth/price/pair_cost.h"
 #include "synth/price/simulate_plan.h"
+#include "synth/search/baselines.h"
 #include "synth/search/bounds.h"
 #include "synth/search/explore.h"
 #include "synth/search/local_search.h"
@@ -301,6 +302,18 @@ static bool search_again(pool *p, const ending *e)
     return p->careful != careful || p->spare != spare;
 }
 
+// How much memory the plan that took least filled, and of how much.
+static void note_least(const pool *p, syn_result *r)
+{
+    const candidate *least = &p->smallest;
+    r->least_share = least->share;
+    r->least_capacity = 0;
+    for (int i = 0; least->program && i < least->program->mesh->n_ranks; i++) {
+        const syn_mesh *m = least->program->mesh;
+        r->least_capacity += (double)p->m->cluster->cls[m->cluster_class[m->class_of[i]]].capacity;
+    }
+}
+
 // The best plans of what was explored, placed; all is searched again until they fit.
 static void end_all(pool *p, syn_result *r, ending *e)
 {
@@ -316,7 +329,7 @@ static void end_all(pool *p, syn_result *r, ending *e)
     note_end(&p->paired, &e->other);
     pool_keep_all(p, &e->optimum, &e->plain);
     r->tight = !e->plain.program || e->plain.sec > p->quickest;
-    r->least_share = p->smallest.share;
+    note_least(p, r);
     r->quickest_sec = p->quickest;
 }
 
@@ -381,7 +394,7 @@ static void end_unfinished(pool *p, syn_result *r)
         syn_workspace_expected(lead->program);
         r->tight = syn_live_share(lead->program, false) > 1;
     }
-    r->least_share = p->smallest.share;
+    note_least(p, r);
     r->quickest_sec = p->quickest;
     if (!lead->program) {
         r->status = SYN_INFEASIBLE;

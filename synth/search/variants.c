@@ -61,7 +61,9 @@ typedef struct planner {
     struct look last; // of the variant planned last, in the better of two orders
     int vain;         // variants, one behind the other, that memory first did not help
     double quickest;  // of all that were simulated, whether they fit or not; 0: none
-    double least_share, lean_bytes; // of the plan that took least, and what its forward pass saved
+    // Of the plan that took least: share of the fullest memory, bytes of all memory on its devices,
+    // and what its forward pass saved.
+    double least_share, least_capacity, lean_bytes;
     int64_t lean_chunks;
     const bool *lean_again;
     bool loose;          // other variants may fit: none is worth every effort yet
@@ -72,9 +74,10 @@ typedef struct planner {
     ir_again parts;
     // Among few layers: where the plans ended that are to be planned whole.
     HB_VEC(ending) endings;
-    bool kept;                            // the whole takes about what few layers promised
-    syn_known_sets known[2];              // of searches without memory first and with it
-    double order_best[2], order_leads[2]; // the fastest of each without pairs, in all; 0: none
+    bool kept;                  // the whole takes about what few layers promised
+    double bar;                 // seconds of a plan on other devices, to be beaten; 0: none
+    syn_known_sets known[2];    // of searches without memory first and with it
+    double old_best, old_leads; // the fastest without memory first: without pairs, in all; 0: none
 } planner;
 
 // Blocks of equal ops and sizes are of one kind.
@@ -165,6 +168,13 @@ static bool fitting(const planner *p)
     return p->plain != NULL;
 }
 
+// Seconds that a further plan must beat.
+static double to_beat(const planner *p)
+{
+    double own = fitting(p) ? p->plain_sec : HUGE_VAL;
+    return p->bar > 0 ? fmin(own, p->bar) : own;
+}
+
 static bool large(const planner *p)
 {
     return p->step->nodes.n > SYN_LARGE;
@@ -184,17 +194,16 @@ static void note_ending(planner *p, int64_t chunks, const bool *again, bool memo
     const syn_space *s = r->space;
     const cl_class *first = &p->m->cluster->cls[s->mesh->cluster_class[0]];
     double price = s->memory_price ? s->memory_price[0] * (double)first->capacity : 0;
-    syn_lead lead = {s->mesh, s->partitions, s->weight, price, memory_first};
+    syn_lead lead = {s->mesh, s->partitions, s->weight, price, memory_first, s->strategy};
     const bool *own = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
     HB_PUSH(p->a, &p->endings, (ending){chunks, own, r->predicted_sec, lead});
 }
 
-static void note_order(planner *p, bool memory_first, const syn_result *r, double plain)
+static void note_old(planner *p, const syn_result *r, double plain)
 {
-    double *best = &p->order_best[memory_first], *leads = &p->order_leads[memory_first];
     if (r->status != SYN_OK) return;
-    if (isfinite(plain) && (*best <= 0 || plain < *best)) *best = plain;
-    if (*leads <= 0 || r->predicted_sec < *leads) *leads = r->predicted_sec;
+    if (isfinite(plain) && (p->old_best <= 0 || plain < p->old_best)) p->old_best = plain;
+    if (p->old_leads <= 0 || r->predicted_sec < p->old_leads) p->old_leads = r->predicted_sec;
 }
 
 // Plans one variant in one of the two orders; true if it is the best so far.
@@ -210,8 +219,8 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     o.known = &p->known[memory_first];
     o.known->arena = p->a;
     // The old order ends early by its own plans alone: it finds what it would by itself.
-    o.known->best = p->order_best[0];
-    o.known->leads = p->order_leads[0];
+    o.known->best = p->old_best;
+    o.known->leads = p->old_leads;
     if (memory_first) {
         o.known->best = fitting(p) ? p->plain_sec : 0;
         o.known->leads = fitting(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
@@ -229,7 +238,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     syn_result r = syn_synthesize(p->a, g, ir_factorize(p->a, g), p->m, &o);
     p->spent += r.plan_sec;
     double took = r.status == SYN_OK && r.plain ? r.plain_sec : HUGE_VAL;
-    note_order(p, memory_first, &r, took);
+    if (!memory_first) note_old(p, &r, took);
     bool apart = !memory_first || took < p->last.sec * (1 - SYN_ORDER_GAIN);
     if (p->step->few_of && r.status == SYN_OK && apart)
         note_ending(p, chunks, again, memory_first, &r);
@@ -239,6 +248,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         p->quickest = r.quickest_sec;
     if (r.least_share > 0 && (p->least_share <= 0 || r.least_share < p->least_share)) {
         p->least_share = r.least_share;
+        p->least_capacity = r.least_capacity;
         p->lean_bytes = ir_saved_bytes(g);
         p->lean_chunks = chunks;
         p->lean_again = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
@@ -286,7 +296,7 @@ static bool worth_another_order(const planner *p, const struct look *of)
     if (p->o->strategy != SYN_AUTO || !of->tight || over(p)) return false;
     if (isinf(of->sec)) return of->share <= SYN_ORDER_FAR;
     // With all the memory that it wants it is no better than the best.
-    if (fitting(p) && of->quickest >= p->plain_sec * (1 - SYN_VARIANT_GAIN)) return false;
+    if (of->quickest >= to_beat(p) * (1 - SYN_VARIANT_GAIN)) return false;
     return p->vain < SYN_ORDER_VAIN || of->sec >= SYN_TIGHT_FAR * of->quickest;
 }
 
@@ -313,7 +323,7 @@ static const bool *next_wish(const planner *p, int64_t chunks)
         const wish *w = &p->wishes.p[i];
         if (w->chunks != chunks || w->done || (next && w->sec >= next->sec)) continue;
         if (known_kinds(p, w)) continue;
-        if (!fitting(p) || w->sec * (1 - SYN_WISH_GAIN) < p->plain_sec) next = w;
+        if (w->sec * (1 - SYN_WISH_GAIN) < to_beat(p)) next = w;
     }
     return next ? next->again : NULL;
 }
@@ -377,10 +387,7 @@ static void give_up(planner *p)
 // right ranks.
 static bool may_fit(const planner *p, double bytes)
 {
-    double capacity = 0, less = p->lean_bytes - bytes;
-    for (int r = 0; r < p->m->cluster->n_ranks; r++)
-        capacity += (double)p->m->cluster->cls[p->m->cluster->class_of[r]].capacity;
-    double over = (p->least_share - 1) * capacity;
+    double less = p->lean_bytes - bytes, over = (p->least_share - 1) * p->least_capacity;
     return over > 0 ? 2 * less >= over : less >= 2 * over;
 }
 
@@ -427,6 +434,8 @@ static void plan_variants(planner *p)
         const syn_program *before = p->plain;
         other = one;
         if (k > first && fitting(p) && large(p) && !o->vary_chunks) break;
+        // With all the memory that it wants, half as many are no better than what is to be beaten.
+        if (k > first && p->bar > 0 && p->last.quickest >= to_beat(p)) break;
         if (k > first && may_fit(p, plain / (double)k)) {
             plan(p, k, least, NULL);
             one = p->last.sec;
@@ -443,6 +452,7 @@ static void plan_variants(planner *p)
         weary = fitting(p) && k > first && p->plain == before && !far && !falls ? weary + 1 : 0;
     }
     p->loose = false;
+    if (p->bar > 0) return;
     // With every effort the step as it is may fit, too, and be quicker than others, or the only
     // one.
     if (!plain_fits && (!fitting(p) || first_share <= SYN_EFFORT_SHARE))
@@ -452,6 +462,71 @@ static void plan_variants(planner *p)
         p->wishes.p[i].done = false;
     if (p->best.status == SYN_INFEASIBLE && plan(p, p->lean_chunks, p->lean_again, NULL) && choose)
         pursue(p, p->lean_chunks);
+}
+
+// The set of devices whose plans came nearest to what is to be beaten; NULL: none may beat it.
+static struct known_set *next_set(planner *p)
+{
+    struct known_set *next = NULL;
+    for (int order = 0; order < 2; order++)
+        for (int i = 0; i < p->known[order].set.n; i++) {
+            struct known_set *x = &p->known[order].set.p[i];
+            if (x->done || x->quickest >= to_beat(p) * (1 - SYN_SET_WORTH)) continue;
+            if (!next || x->near < next->near) next = x;
+        }
+    return next;
+}
+
+static void set_done(planner *p, uint64_t key)
+{
+    for (int order = 0; order < 2; order++)
+        for (int i = 0; i < p->known[order].set.n; i++)
+            if (p->known[order].set.p[i].key == key) p->known[order].set.p[i].done = true;
+}
+
+// What was found on some devices, if it is better.
+static bool take_over(planner *p, const planner *some)
+{
+    p->spent += some->spent;
+    for (int i = 0; i < some->endings.n; i++)
+        HB_PUSH(p->a, &p->endings, some->endings.p[i]);
+    const syn_result *r = &some->best;
+    if (r->status != SYN_OK || !some->any) return false;
+    bool had = p->best.status == SYN_OK;
+    if (had && r->predicted_sec >= p->best.predicted_sec * (1 - SYN_SET_WORTH)) return false;
+    syn_result before = p->best;
+    p->best = *r;
+    p->plain = some->plain;
+    p->plain_sec = some->plain_sec;
+    p->best.others = before.others;
+    memcpy(p->best.baseline_sec, before.baseline_sec, sizeof before.baseline_sec);
+    return true;
+}
+
+// Where memory binds, a set of devices wants other micro-batches, recomputation and memory prices
+// than all of them: the sets that may be quicker, each planned as if there were no others.
+static void plan_sets(planner *p)
+{
+    if (p->o->strategy != SYN_AUTO || p->o->pins || p->o->all_devices || !p->best.tight) return;
+    if (p->step->few_of || large(p)) return; // takes longer than it gains
+    int most = SYN_SET_NODES / (p->step->nodes.n + 1);
+    if (most > SYN_SETS_ALONE) most = SYN_SETS_ALONE;
+    for (int vain = 0; vain < most && !over(p);) {
+        struct known_set *set = next_set(p);
+        if (!set) return;
+        syn_options o = *p->o;
+        o.devices = set->keep;
+        o.baselines = false;
+        set_done(p, set->key);
+        planner some = {.a = p->a,
+                        .step = p->step,
+                        .m = p->m,
+                        .o = &o,
+                        .begin = p->begin,
+                        .bar = fitting(p) ? p->plain_sec : 0};
+        plan_variants(&some);
+        vain = take_over(p, &some) ? 0 : vain + 1;
+    }
 }
 
 static bool same_place(const ending *x, const ending *y)
@@ -509,6 +584,7 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     planner few = {.a = p->a, .step = few_step, .m = p->m, .o = &quick, .begin = pool_now()};
     if (over(p)) return false;
     plan_variants(&few);
+    plan_sets(&few);
     p->spent += few.spent;
     bool *done = HB_ARRAY(p->a, bool, few.endings.n + 1);
     bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
@@ -535,6 +611,7 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
     if (!few || !(p.kept || (fitting(&p) && over(&p)))) {
         planner whole = {.a = a, .step = step, .m = m, .o = o, .begin = p.begin, .spent = p.spent};
         plan_variants(&whole);
+        plan_sets(&whole);
         whole.kept = p.kept;
         if (!fitting(&p) || (fitting(&whole) && whole.best.predicted_sec < p.best.predicted_sec))
             p = whole;

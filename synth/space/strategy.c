@@ -93,6 +93,7 @@ static const syn_strategy_row rows[] = {
      .params = SYN_CUT_NONE,
      .prefer_cut = KIND(IR_INPUT),
      .rank = by_batch,
+     .proposed = true,
      .buckets = true,
      .multi_hop = true},
     // Data parallel, with parts of the batch by speed.
@@ -103,6 +104,7 @@ static const syn_strategy_row rows[] = {
      .params = SYN_CUT_NONE,
      .prefer_cut = KIND(IR_INPUT),
      .rank = by_batch,
+     .proposed = true,
      .buckets = true,
      .multi_hop = true},
     // ZeRO: data parallel, with large parameters and their moments stored and updated in parts.
@@ -114,6 +116,7 @@ static const syn_strategy_row rows[] = {
      .params = SYN_CUT_LARGE,
      .prefer_cut = KIND(IR_INPUT) | KIND(IR_PARAM),
      .rank = zero_rule,
+     .proposed = true,
      .buckets = true,
      .multi_hop = true},
     // Tensor parallel: matmuls and attention are cut, and not by the batch.

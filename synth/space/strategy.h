@@ -63,6 +63,7 @@ typedef struct syn_strategy_row {
     bool buckets;   // small all-reduces travel together
     bool multi_hop; // a conversion may be several moves
     bool one_axis;  // on flat meshes alone
+    bool proposed;  // what it does is a proposal of the whole search, on every set of devices
 } syn_strategy_row;
 
 const syn_strategy_row *syn_strategy_of(syn_strategy s);

@@ -21,8 +21,9 @@ typedef struct syn_lead {
     const struct syn_mesh *mesh;             // on which devices, on one axis or two
     const struct syn_partitions *partitions; // its cuts, of the folded step's sets
     const double *weight;                    // by class of the mesh
-    double price;      // on memory: seconds for a full one of each class; 0: none
-    bool memory_first; // as the search was that ended there
+    double price;          // on memory: seconds for a full one of each class; 0: none
+    bool memory_first;     // as the search was that ended there
+    syn_strategy strategy; // whose plan it was
 } syn_lead;
 
 typedef struct syn_options {
@@ -41,6 +42,7 @@ typedef struct syn_options {
     bool vary_chunks, vary_blocks;   // syn_plan: chosen for a large graph, too, that has a plan
     const syn_lead *lead;            // NULL: none
     bool all_devices;                // none is left out
+    const bool *devices;             // by rank of the cluster: these alone, all; NULL: any
     struct syn_known_sets *known;    // of devices, from other variants of the step; NULL: none
     bool gradients_first;            // of a stage: they are sent before weight gradients are made
     bool wary;                       // of few layers: workspace counts, as far as it is known

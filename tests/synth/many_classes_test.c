@@ -3,9 +3,6 @@
 // hapc plans for a hundred unlike machines is held against its plans for the fastest of them alone,
 // which are told apart.
 //
-// Each run draws fresh cases: one of them may be behind by more than NEAR, none by more than FAR.
-// At night and by number none may.
-//
 //     many_classes_test [CASES [SEED]]       SEED: printed by each run
 
 #include <math.h>
@@ -16,7 +13,7 @@
 #include "tests/support/problem.h"
 
 enum { MACHINES = 100 };
-static const double NEAR = 1.05, FAR = 1.1;
+static const double NEAR = 1.05;
 
 typedef struct device {
     double tflops, gb, gbps;
@@ -42,8 +39,7 @@ static hb_str machines(hb_arena *a, const device *d, int n)
     return hb_done(&b);
 }
 
-// 0: as it is to be, 1: behind, 2: far behind, or no plan.
-static int judge(uint64_t number)
+static bool judge(uint64_t number)
 {
     random_source r = {hb_hash(&number, sizeof number)};
     hb_arena *a = hb_arena_new();
@@ -61,25 +57,26 @@ static int judge(uint64_t number)
         least = x.sec;
         best = x;
     }
-    bool planned = all.status == PROBLEM_PLANNED;
-    int behind = !planned || all.sec > FAR * least ? 2 : all.sec > NEAR * least;
+    bool good = all.status == PROBLEM_PLANNED && all.sec <= NEAR * least;
     printf("%s %.4f  %.6g ms, %s (%.2f s); of the fastest %.6g ms, %s  case %llu %s\n",
-           behind == 0   ? "ok  "
-           : behind == 1 ? "near"
-                         : "FAR ",
-           all.sec / least, all.sec * 1e3, all.plan, all.cpu_sec, least * 1e3, best.plan,
-           (unsigned long long)number, all.why);
+           good ? "ok  " : "FAR ", all.sec / least, all.sec * 1e3, all.plan, all.cpu_sec,
+           least * 1e3, best.plan, (unsigned long long)number, all.why);
     hb_arena_free(a);
-    return behind;
+    return good;
 }
+
+// Cases that were far behind, each run again: what simple strategies do on few of the machines was
+// no proposal of the search there.
+static const uint64_t kept[] = {17954097488800000, 17954150000000005};
 
 int main(int argc, char **argv)
 {
-    int cases = argc > 1 ? atoi(argv[1]) : test_cases(1, 4, 40), count[3] = {0};
-    bool strict = argc > 1 || getenv("HAP_NIGHTLY");
+    int cases = argc > 1 ? atoi(argv[1]) : test_cases(1, 4, 40), bad = 0;
     uint64_t seed = argc > 2 ? problem_number(argv[2]) : problem_fresh_seed();
     printf("many_classes_test %d %llu\n", cases, (unsigned long long)seed);
     for (int i = 0; i < cases; i++)
-        count[judge(seed + (uint64_t)i)]++;
-    return count[2] > 0 || count[1] > (strict ? 0 : 1);
+        bad += !judge(seed + (uint64_t)i);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept && !TEST_SANITIZED; i++)
+        bad += !judge(kept[i]);
+    return bad > 0;
 }

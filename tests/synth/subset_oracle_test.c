@@ -17,9 +17,6 @@ enum { MOST_KINDS = 6, MOST_DEVICES = 8 };
 // Sanitized, a plan takes minutes of the time that 63 others want as well.
 enum { MOST_SUBSETS = TEST_SANITIZED ? 8 : 64 };
 static const double NEAR = 1.01, WANTED = 0.98;
-enum {
-    MISSES = 2
-}; // of a run's fresh cases may be beyond NEAR; at night all but one and 1 - WANTED
 static const uint64_t SMALL = 1000000000; // cases from here on have few layers
 
 // The devices that differ: a class in a machine, or in several machines that are alike.
@@ -210,9 +207,40 @@ static int sweep(int cases, uint64_t seed, const char *dir)
         printf("within %5.2f %%: %d of %d\n", (step[k] - 1) * 100, within[k], compared);
     printf("worst %.3f, %d without a plan; %.0f s\n", worst, compared - within[6], seconds);
     hb_arena_free(a);
-    bool strict = dir || getenv("HAP_NIGHTLY");
-    if (strict) return within[2] < WANTED * compared - 1; // of few one may be far
-    return compared - within[2] > MISSES;
+    return within[2] < WANTED * compared - 1; // of few one may be far
+}
+
+// Cases that were missed, with their cause, run each time. A change of tests/support/problem*.c
+// makes other cases of these numbers.
+static const struct kept {
+    uint64_t number;
+    bool slow; // some seconds: at night
+    const char *cause;
+} kept[] = {
+    {17954123323140003, false, "data parallel on five of eight devices was no proposal"},
+    {17954123323140005, false, "three of six devices, two and two"},
+    {17954131375940003, true, "in tight memory three of six devices had no variants of their own"},
+    {555000000011, false, "two layers' gradients in one bucket, for which the step waited"},
+    {555000000029, false, "a set of its own was followed less far than a cluster of its own"},
+    {555000000030, false, "fewer micro-batches were thought not to fit, by memory left out"},
+    {555000000053, true, "in tight memory five of eight devices had no variants of their own"},
+    {555000000092, true, "nor had six of seven; and tensor parallel leads to the best plan there"},
+};
+
+static int run_kept(bool night)
+{
+    int bad = 0, n = 0;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        if (kept[i].slow && !night) continue;
+        verdict v = judge(kept[i].number, false);
+        n++;
+        if (!far(&v)) continue;
+        print_verdict(kept[i].number, &v);
+        printf("    then: %s\n", kept[i].cause);
+        bad++;
+    }
+    printf("%d of %d kept cases are missed\n", bad, n);
+    return bad;
 }
 
 int main(int argc, char **argv)
@@ -230,5 +258,6 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 2 ? problem_number(argv[2]) : problem_fresh_seed();
     if (argc == 2 || test_cases(0, 0, 1) == 1) seed %= SMALL;
     printf("subset_oracle_test %d %llu\n", cases, (unsigned long long)seed);
-    return sweep(cases, seed, NULL);
+    int bad = TEST_SANITIZED ? 0 : run_kept(test_cases(0, 0, 1) == 1);
+    return sweep(cases, seed, NULL) || bad > 0;
 }

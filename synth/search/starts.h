@@ -1,0 +1,26 @@
+// What starting ratios and leads come to on one mesh: ratio LP and search in turn, other prices of
+// communication.
+
+#ifndef HAP_SYNTH_STARTS_H
+#define HAP_SYNTH_STARTS_H
+
+#include "synth/search/candidates.h"
+
+// The plan at the cuts of a starting ratio on p->b. False if there is none, or the cuts were
+// searched before. keep, if not NULL, stays in memory.
+bool pool_first_plan(pool *p, syn_starting_ratio starting, const candidate *keep, candidate *out);
+// From the first plan of a starting ratio, if it is worth it, where others stand at `best` (0:
+// nowhere).
+void pool_alternate(pool *p, syn_starting_ratio starting, const candidate *first, double best);
+// Everything from one starting ratio on p->b.
+void pool_follow(pool *p, syn_starting_ratio starting);
+// From where the search among few layers ended.
+void pool_follow_lead(pool *p, const syn_lead *lead);
+// Plans that the simulator may like better than the additive model does: communication, which may
+// hide or stand beside matmuls, at a discount. In a large graph the larger one, if the step waits
+// for any; in a small one that, too, where memory has no price.
+void pool_discounts(pool *p);
+// The best plan's transfers once more, on whatever devices it stands.
+void pool_polish(pool *p);
+
+#endif
