@@ -11,7 +11,7 @@
 // signal, or -1 if it could not be started or ran longer than `seconds` (0: no limit).
 int cli_capture(hb_arena *a, char *const *argv, char *const *env, int seconds, hb_str *out);
 
-// package: "haprt", "haprt-record". False after an error was printed; *code is then the exit code.
+// package: "haprt", "haprt-cuda". False after an error was printed; *code is then the exit code.
 bool cli_build(hb_arena *a, const char *dir, const char *package, hb_str *binary, int *code);
 
 #endif

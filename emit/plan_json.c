@@ -178,12 +178,7 @@ static void put_others(js *j, const wording *w, const verdict *v)
         js_close(j, '}');
     }
     js_close(j, ']');
-    js_key(j, "verdict");
-    js_open(j, '{');
-    js_text(j, "decided", v->decided);
-    js_text(j, "brings", v->brings);
-    js_text(j, "limits", v->limits);
-    js_close(j, '}');
+    emit_put_verdict(j, v);
 }
 
 static void put_asked(js *j, const emit_plan *e)

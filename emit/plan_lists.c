@@ -351,3 +351,13 @@ void emit_put_lists(js *j, const plan_parts *all)
         js_close(j, ']');
     }
 }
+
+void emit_put_verdict(js *j, const verdict *v)
+{
+    js_key(j, "verdict");
+    js_open(j, '{');
+    js_text(j, "decided", v->decided);
+    js_text(j, "brings", v->brings);
+    js_text(j, "limits", v->limits);
+    js_close(j, '}');
+}

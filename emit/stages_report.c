@@ -209,12 +209,7 @@ static void put_request(js *j, const syn_staged *p, const emit_plan *e)
 // The verdict, and what it is compared with.
 static void put_verdict(js *j, const verdict *v)
 {
-    js_key(j, "verdict");
-    js_open(j, '{');
-    js_text(j, "decided", v->decided);
-    js_text(j, "brings", v->brings);
-    js_text(j, "limits", v->limits);
-    js_close(j, '}');
+    emit_put_verdict(j, v);
     js_key(j, "without_stages_ms");
     if (v->best)
         hb_printf(j->b, "%.9g", v->best->sec * 1e3);

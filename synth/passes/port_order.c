@@ -1,6 +1,7 @@
 #include "synth/passes/port_order.h"
 
 #include "synth/passes/schedule.h"
+#include "synth/plan/search_limits.h"
 
 typedef struct orderer {
     hb_arena *a;
@@ -228,11 +229,11 @@ static int place_after(const orderer *o, int buffer, int start)
 static void send_at_end(const orderer *o, int send, int *before)
 {
     const syn_program *p = o->p;
-    int chain[8], n = 0, start = -1, buffer = p->instr.p[send].in[0];
+    int chain[SYN_SEND_CHAIN], n = 0, start = -1, buffer = p->instr.p[send].in[0];
     chain[n++] = send;
     for (int by; start < 0 && (by = maker(o, buffer)) >= 0; n++) {
         const syn_instr *in = what(p, by);
-        if (n + 1 >= 8 || in->n_in != 1 || is_op(p, by, IR_OP_recv)) return;
+        if (n + 1 >= SYN_SEND_CHAIN || in->n_in != 1 || is_op(p, by, IR_OP_recv)) return;
         chain[n] = by;
         buffer = in->in[0];
         if (p->instr.p[by].kind != SYN_WAIT) continue;

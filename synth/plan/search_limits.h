@@ -31,6 +31,7 @@
 #define SYN_MAX_PARTITIONS   4   // candidate partitions of a set on one axis [size]
 #define SYN_MAX_STRATEGIES 16   // rows of the table of strategies [size]
 #define SYN_MAX_PINS      64  // --pin options [size]
+#define SYN_SEND_CHAIN    8   // instructions from the start of a sum to its message [size]
 #define SYN_AXIS_STATES   128 // states of a tensor on one axis [size]
 #define SYN_NEAR_CUTS     64  // cuts whose parts two by two stand in a table, not hashed [size]
 

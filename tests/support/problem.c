@@ -126,11 +126,9 @@ int problem_devices(const problem_cluster *c)
     return n;
 }
 
-// Memory of which the step takes much: shares of what it takes on one device, in all enough or
-// nearly so.
-static void tighten(random_source *r, problem *p)
+void problem_tighten(random_source *r, problem *p, double least, double most)
 {
-    double share[PROBLEM_CLASSES], sum = 0, all = random_real(r, 1.2, 4);
+    double share[PROBLEM_CLASSES], sum = 0, all = random_real(r, least, most);
     problem_cluster *c = &p->cluster;
     for (int i = 0; i < c->n_classes; i++)
         share[i] = random_real(r, 0.2, 2);
@@ -144,7 +142,8 @@ static void tighten(random_source *r, problem *p)
 problem problem_random(random_source *r, problem_sizes s)
 {
     problem p = {.model = random_model(r, s.run, s.few_layers), .cluster = random_cluster(r, s)};
-    if (random_below(r, s.few_layers ? 8 : 2) == (s.few_layers ? 0 : 1)) tighten(r, &p);
+    if (random_below(r, s.few_layers ? 8 : 2) == (s.few_layers ? 0 : 1))
+        problem_tighten(r, &p, 1.2, 4);
     return p;
 }
 

@@ -88,6 +88,9 @@ typedef struct problem_answer {
 } problem_answer;
 
 problem problem_random(random_source *r, problem_sizes s);
+// Gives it memory of which the step takes much: each class another share of what the step takes on
+// one device, in all from `least` to `most` times that.
+void problem_tighten(random_source *r, problem *p, double least, double most);
 int problem_devices(const problem_cluster *c);
 problem_class problem_random_class(random_source *r, bool cpu);
 void problem_random_link(random_source *r, bool cpu, problem_machine *m);

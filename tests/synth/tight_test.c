@@ -32,21 +32,6 @@ static const problem_options options[] = {
 };
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
-// Shares of what the step takes on one device, of each class another; in all a little less than
-// that, to twice.
-static void tighten(random_source *r, problem *p)
-{
-    double share[PROBLEM_CLASSES], sum = 0, all = random_real(r, 0.7, 2);
-    problem_cluster *c = &p->cluster;
-    for (int i = 0; i < c->n_classes; i++)
-        share[i] = random_real(r, 0.2, 2);
-    for (int i = 0; i < c->n_machines; i++)
-        for (int g = 0; g < c->machine[i].n_groups; g++)
-            sum += share[c->machine[i].group[g].cls] * c->machine[i].group[g].n;
-    for (int i = 0; i < c->n_classes; i++)
-        c->cls[i].gb = problem_bytes(&p->model) * 1e-9 * share[i] * all / sum;
-}
-
 static problem draw(uint64_t number)
 {
     random_source r = {hb_hash(&number, sizeof number)};
@@ -59,7 +44,7 @@ static problem draw(uint64_t number)
             p.model.hidden[i] = p.model.hidden[0];
             p.model.n_layers = 19;
         }
-    tighten(&r, &p);
+    problem_tighten(&r, &p, 0.7, 2);
     return p;
 }
 

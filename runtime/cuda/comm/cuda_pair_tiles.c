@@ -5,6 +5,7 @@
 
 #include "core/fail.h"
 #include "cuda/device/cuda_backend.h"
+#include "cuda/kernels/cuda_multiply_tiles.h"
 #include "cuda/kernels/cuda_ops.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/tile_gemm.h"
@@ -176,14 +177,6 @@ static bool fits(const hap_pair *p, tile_call *c)
     return all % 16 == 0;
 }
 
-static int sms_of(const hap_rank *r)
-{
-    const cuda_backend *b = cuda_of(r);
-    int sms = b->x.sms;
-    if (!sms) cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, b->device);
-    return sms;
-}
-
 // Slots of the others share the scratch of all members', this one's among them.
 static int64_t pitch_of(const hap_rank *r, const hap_pair *p)
 {
@@ -239,7 +232,8 @@ int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, int most, cuda_pa
     const tile_shape *planned = said(p);
     const bool planned_sums = planned ? sums && p->tiles.how & HAP_TILE_SUMS : sums;
     if (planned && n < most) way[n++] = (cuda_pair_way){planned, planned_sums, true};
-    int forms = tile_ways(c[0].p.m, cols, c[0].p.k, sms_of(r), false, TILE_SHAPES, form);
+    int forms =
+        tile_ways(c[0].p.m, cols, c[0].p.k, cuda_sms(&cuda_of(r)->x), false, TILE_SHAPES, form);
     for (int i = 0; i < forms && n < most; i++)
         if (form[i].shape != planned)
             way[n++] = (cuda_pair_way){form[i].shape, planned_sums, p->tiles.said};
@@ -355,7 +349,7 @@ static cuda_pair_tiled *make(hap_rank *r, const hap_pair *p, cuda_pair_way way, 
     keep_ops(t, p);
     tile_call *to = &t->call;
     *to = c[0];
-    to->sms = sms_of(r);
+    to->sms = cuda_sms(&cuda_of(r)->x);
     cuda_pair_list_make(r, p, way.shape, cols, c[0].p.k, to->sms, way.sums, &t->list);
     to->entries = t->list.n_entries;
     for (int i = 0; i < p->n_ops; i++)
