@@ -5,7 +5,6 @@
 
 #include "core/fail.h"
 #include "cuda/device/cuda_backend.h"
-#include "cuda/kernels/cuda_multiply_tiles.h"
 #include "cuda/kernels/cuda_ops.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/tile_gemm.h"

@@ -82,6 +82,16 @@ typedef struct cuda_context {
     struct cuda_columns *columns;
 } cuda_context;
 
+// Processors that kernels of this context may use; the current device's where the stream may use
+// all of it.
+static inline int cuda_sms(const cuda_context *x)
+{
+    int sms = x->sms, device;
+    if (!sms && cudaGetDevice(&device) == cudaSuccess)
+        cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+    return sms;
+}
+
 #ifdef __cplusplus
 }
 #endif

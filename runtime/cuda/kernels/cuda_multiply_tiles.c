@@ -4,14 +4,6 @@
 
 #include "cuda/kernels/tile_gemm.h"
 
-int cuda_sms(const cuda_context *x)
-{
-    int sms = x->sms, device;
-    if (!sms && cudaGetDevice(&device) == cudaSuccess)
-        cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-    return sms;
-}
-
 static tile_call call_of(const cuda_gemm *p, const void *a, const void *b, const void *bias,
                          void *y)
 {

@@ -21,8 +21,6 @@ typedef struct cuda_tiled {
     bool shares; // parts of k
 } cuda_tiled;
 
-// Processors that kernels of this context may use.
-int cuda_sms(const cuda_context *x);
 // The up to `most` ways of the least price, with their lists; none where the kernel does not take
 // the matmul, or by --cuda tiles=off. p.adds is not looked at. *room: device memory of lists that
 // share k, allocated where it is NULL; the caller's.
