@@ -1,27 +1,13 @@
-// The statements of the step: one call an instruction, headings by module. Loops and what stands
-// between them are functions.
+// The statements of the step: one call an instruction, headings by module.
+
+#include "emit/program_step.h"
 
 #include "emit/op_text.h"
-#include "emit/program_text.h"
 #include "ir/variant.h"
 #include "synth/price/fusion_cost.h"
 #include "synth/price/pair_cost.h"
 
 #include <string.h>
-
-// Where a statement stands: in a part (loop -1), or in the function of a loop, instruction j of its
-// body.
-typedef struct {
-    pt *t;
-    int loop, j, end; // end: instructions from here on are another function's
-    hb_map *locals;   // variables of this function
-    hb_str *event;    // by START instr: its local variable
-    hb_str shape;     // last shown
-    int indent;
-    double sec; // of the function
-    bool uses_b, uses_i;
-    ir_turn turn; // IR_SLOT: of no block that one micro-batch alone does
-} place;
 
 static hb_str text_of(const char *c)
 {
@@ -29,7 +15,7 @@ static hb_str text_of(const char *c)
 }
 
 // Remembers what an expression needs of its function.
-static hb_str used(place *s, hb_str x)
+static hb_str used(pt_place *s, hb_str x)
 {
     if (x.n > 3 && memcmp(x.p, "b->", 3) == 0)
         s->uses_b = true;
@@ -38,7 +24,7 @@ static hb_str used(place *s, hb_str x)
     return x;
 }
 
-static hb_str operand(place *s, const syn_instr *i, int slot)
+static hb_str operand(pt_place *s, const syn_instr *i, int slot)
 {
     pt *t = s->t;
     int tensor = slot < i->n_out             ? i->out[slot]
@@ -50,7 +36,7 @@ static hb_str operand(place *s, const syn_instr *i, int slot)
 }
 
 // The event that an instruction starts or waits for; empty: a variable of the function.
-static hb_str event_of(place *s, int start)
+static hb_str event_of(pt_place *s, int start)
 {
     pt *t = s->t;
     if (s->loop < 0) return pb_event_of(t->a, t->b, start);
@@ -88,7 +74,8 @@ static hb_str attr_text(pt *t, const ir_op_info *row, int k, const ir_attr *v)
 
 // n tensors from slot `from` as an argument: "&x" for one, an inline list if it is short, else an
 // array declared above under the name `want`.
-static hb_str list_text(place *s, const syn_instr *i, int from, int n, const char *want, int room)
+static hb_str list_text(pt_place *s, const syn_instr *i, int from, int n, const char *want,
+                        int room)
 {
     pt *t = s->t;
     hb_str *item = HB_ARRAY(t->a, hb_str, n + 1);
@@ -114,7 +101,7 @@ static hb_str slot_text(hb_arena *a, int64_t base, int64_t step)
 }
 
 // The key of a random row in a block's function: every entry of the block has its own.
-static hb_str key_text(place *s, int k)
+static hb_str key_text(pt_place *s, int k)
 {
     pt *t = s->t;
     const syn_loop *l = &t->p->loops.p[s->loop];
@@ -143,7 +130,7 @@ static hb_str key_text(place *s, int k)
 }
 
 // The fusion that instruction `index` is of, NULL: none.
-static const syn_fusion *fusion_of(const syn_program *p, int index)
+const syn_fusion *pt_fusion_of(const syn_program *p, int index)
 {
     for (int k = 0; k < p->fusions.n; k++) { // fusions are few beside what is printed
         const syn_fusion *g = &p->fusions.p[k];
@@ -154,7 +141,7 @@ static const syn_fusion *fusion_of(const syn_program *p, int index)
 
 // What stands behind a statement: a formula and the shape of what it makes, if that is not the one
 // shown last; the price alone where there is no room.
-static lines_note note_of(place *s, hb_str formula, int shown, double sec)
+static lines_note note_of(pt_place *s, hb_str formula, int shown, double sec)
 {
     pt *t = s->t;
     hb_str shape = emit_shape(t->a, t->p, shown, t->table);
@@ -170,7 +157,7 @@ static lines_note note_of(place *s, hb_str formula, int shown, double sec)
     return n;
 }
 
-static void print_op(place *s, int index)
+static void print_op(pt_place *s, int index)
 {
     pt *t = s->t;
     const syn_instr *i = &t->p->instr.p[index];
@@ -199,7 +186,7 @@ static void print_op(place *s, int index)
                    : step != 0 ? slot_text(t->a, n->attr[o].i, step)
                                : attr_text(t, row, o, &n->attr[o]);
     }
-    double sec = fusion_of(t->p, index) ? -1 : emit_slowest(t->p, i); // a fusion has one price
+    double sec = pt_fusion_of(t->p, index) ? -1 : emit_slowest(t->p, i); // a fusion has one price
     lines_note note =
         note_of(s, emit_op_formula(t->a, n), i->n_out > 0 ? i->out[0] : i->in[0], sec);
     t->line[index] = lines_call(&t->l, s->indent, hb_fmt(t->a, "op_%s(", row->name), arg, k, &note);
@@ -233,7 +220,7 @@ static hb_str change_text(pt *t, const syn_instr *i)
 }
 
 // The pair that instruction `index` is of, NULL: none.
-static const syn_pair *pair_of(const syn_program *p, int index)
+const syn_pair *pt_pair_of(const syn_program *p, int index)
 {
     for (int k = 0; k < p->pairs.n; k++) {
         const syn_pair *x = &p->pairs.p[k];
@@ -243,19 +230,19 @@ static const syn_pair *pair_of(const syn_program *p, int index)
 }
 
 // The wait that follows a START at once, -1: something stands between.
-static int wait_at_once(const place *s, int index)
+static int wait_at_once(const pt_place *s, int index)
 {
     const syn_program *p = s->t->p;
-    if (index + 1 >= s->end || pair_of(p, index)) return -1;
+    if (index + 1 >= s->end || pt_pair_of(p, index)) return -1;
     const syn_instr *w = &p->instr.p[index + 1];
-    return w->kind == SYN_WAIT && w->start == index && !pair_of(p, index + 1) &&
+    return w->kind == SYN_WAIT && w->start == index && !pt_pair_of(p, index + 1) &&
                    s->t->b->events_of[index] < 0
                ? index + 1
                : -1;
 }
 
 // Prints a START, and the wait with it if that follows at once.
-static void print_start(place *s, int index)
+static void print_start(pt_place *s, int index)
 {
     static const char *const forms[COST_PUTS] = {"FORM_EVEN",     "FORM_PADDED",    "FORM_GROUPED",
                                                  "FORM_SENDRECV", "FORM_EVEN_FLAT", "FORM_FLAT",
@@ -304,7 +291,7 @@ static void print_start(place *s, int index)
     if (wait >= 0) t->line[wait] = t->line[index];
 }
 
-static void print_wait(place *s, int index)
+void pt_print_wait(pt_place *s, int index)
 {
     pt *t = s->t;
     const syn_instr *i = &t->p->instr.p[index];
@@ -318,7 +305,7 @@ static void print_wait(place *s, int index)
     t->line[index] = lines_call(&t->l, s->indent, HB_STR("hap_wait("), arg, 2, &note);
 }
 
-static void print_local(place *s, int index)
+static void print_local(pt_place *s, int index)
 {
     pt *t = s->t;
     const syn_instr *i = &t->p->instr.p[index];
@@ -340,7 +327,7 @@ static void print_local(place *s, int index)
 }
 
 // Where a fusion begins: what it takes as a kernel.
-static void print_fuse(place *s, const syn_fusion *g)
+static void print_fuse(pt_place *s, const syn_fusion *g)
 {
     pt *t = s->t;
     double sec[CL_MAX_CLASSES], most = 0;
@@ -353,7 +340,7 @@ static void print_fuse(place *s, const syn_fusion *g)
     lines_call(&t->l, s->indent, HB_STR("hap_fuse("), arg, 2, &note);
 }
 
-static void print_fused(place *s, const syn_fusion *g)
+static void print_fused(pt_place *s, const syn_fusion *g)
 {
     pt *t = s->t;
     hb_str item[SYN_MAX_FUSION * IR_MAX_OUT];
@@ -385,7 +372,7 @@ static hb_str chunk_text(hb_arena *a, const int *g)
 }
 
 // The chunks as an argument; many are a table of their own.
-static hb_str chunks_arg(place *s, int (*chunk)[3], int n)
+static hb_str chunks_arg(pt_place *s, int (*chunk)[3], int n)
 {
     pt *t = s->t;
     hb_buf list = {.arena = t->a};
@@ -419,7 +406,7 @@ static hb_str how_text(hb_arena *a, unsigned how)
 }
 
 // The pair's list of tiles, and what it takes.
-static void print_tiles(place *s, const syn_tiles *x)
+static void print_tiles(pt_place *s, const syn_tiles *x)
 {
     pt *t = s->t;
     hb_str arg[6] = {HB_STR("r"),
@@ -434,7 +421,7 @@ static void print_tiles(place *s, const syn_tiles *x)
 }
 
 // Where a pair begins: its chunks of rows, and what they take.
-static void print_overlap(place *s, const syn_pair *x)
+static void print_overlap(pt_place *s, const syn_pair *x)
 {
     pt *t = s->t;
     hb_str arg[3] = {HB_STR("r"), hb_fmt(t->a, "%d", x->n_chunks),
@@ -447,7 +434,7 @@ static void print_overlap(place *s, const syn_pair *x)
     if (x->tiles.n_chunks) print_tiles(s, &x->tiles);
 }
 
-static void print_one(place *s, int index)
+static void print_one(pt_place *s, int index)
 {
     switch (s->t->p->instr.p[index].kind) {
     case SYN_OP:
@@ -457,7 +444,7 @@ static void print_one(place *s, int index)
         print_start(s, index);
         break;
     case SYN_WAIT:
-        if (s->t->line[index] == 0) print_wait(s, index);
+        if (s->t->line[index] == 0) pt_print_wait(s, index);
         break;
     case SYN_SLICE:
     case SYN_PARTIAL:
@@ -466,10 +453,10 @@ static void print_one(place *s, int index)
     }
 }
 
-static void print_instr(place *s, int index)
+static void print_instr(pt_place *s, int index)
 {
-    const syn_fusion *g = fusion_of(s->t->p, index);
-    const syn_pair *x = pair_of(s->t->p, index);
+    const syn_fusion *g = pt_fusion_of(s->t->p, index);
+    const syn_pair *x = pt_pair_of(s->t->p, index);
     hb_str r = HB_STR("r");
     if (g && index == g->first) print_fuse(s, g);
     if (x && index == x->first) print_overlap(s, x);
@@ -480,7 +467,7 @@ static void print_instr(place *s, int index)
 }
 
 // Heading of an instruction: its module, in a block's function without the block's own name.
-static hb_str heading(const place *s, int index)
+static hb_str heading(const pt_place *s, int index)
 {
     pt *t = s->t;
     if (t->p->g->nodes.p[t->p->instr.p[index].node].phase == IR_UPDATE) return (hb_str){0};
@@ -492,13 +479,13 @@ static hb_str heading(const place *s, int index)
 }
 
 // Does an instruction print a statement of its own that is no wait?
-static bool states(const place *s, int index)
+static bool states(const pt_place *s, int index)
 {
     return s->t->p->instr.p[index].kind != SYN_WAIT && !s->t->view[index];
 }
 
 // How many statements from this one on are of one module.
-static int statements(const place *s, int index)
+static int statements(const pt_place *s, int index)
 {
     hb_str h = heading(s, index);
     int n = 0;
@@ -510,15 +497,14 @@ static int statements(const place *s, int index)
     return n;
 }
 
-// Done in the first or the last micro-batch alone?
-static bool is_once(const pt *t, int index)
+bool pt_is_once(const pt *t, int index)
 {
     return syn_once(t->p, &t->slot, index);
 }
 
 // What is done in one micro-batch alone stands in a block. turn: of the next statement. True: a
 // block begins.
-static bool enter(place *s, ir_turn turn)
+static bool enter(pt_place *s, ir_turn turn)
 {
     if (turn == s->turn) return false;
     if (s->turn != IR_SLOT) {
@@ -533,8 +519,7 @@ static bool enter(place *s, ir_turn turn)
     return turn != IR_SLOT;
 }
 
-// The statements of one function. A module of one statement has no heading of its own.
-static void print_body(place *s, int first, int len)
+void pt_print_body(pt_place *s, int first, int len)
 {
     pt *t = s->t;
     hb_str last = {0};
@@ -552,7 +537,7 @@ static void print_body(place *s, int first, int len)
         if (t->p->instr.p[i].kind != SYN_START) s->sec += emit_slowest(t->p, &t->p->instr.p[i]);
     for (s->j = 0; s->j < len; s->j++) {
         int index = first + s->j;
-        bool begins = enter(s, is_once(t, index) ? t->p->instr.p[index].turn : IR_SLOT);
+        bool begins = enter(s, pt_is_once(t, index) ? t->p->instr.p[index].turn : IR_SLOT);
         hb_str h = heading(s, index);
         if (states(s, index) && !hb_str_eq(h, last) && statements(s, index) > 1) {
             if (s->j > 0 && !begins) lines_blank(&t->l);
@@ -564,8 +549,7 @@ static void print_body(place *s, int first, int len)
     enter(s, IR_SLOT);
 }
 
-// Milliseconds of what a function computes, empty for nothing.
-static hb_str computes(const pt *t, int first, int len)
+hb_str pt_computes(const pt *t, int first, int len)
 {
     double sec = 0;
     for (int i = first; i < first + len; i++)
@@ -573,279 +557,15 @@ static hb_str computes(const pt *t, int first, int len)
     return sec > 0 ? pt_ms(t->a, sec) : (hb_str){0};
 }
 
-// --- functions
-
-// What a function is given: its block's number, and that of the micro-batch if an attribute hangs
-// on it.
-static bool needs_m(const pt *t, int first, int len)
-{
-    for (int i = first; i < first + len; i++) {
-        const syn_instr *in = &t->p->instr.p[i];
-        if (in->kind == SYN_OP && t->p->g->nodes.p[in->node].step != 0) return true;
-        if (is_once(t, i)) return true;
-    }
-    return false;
-}
-
-static hb_str head(const pt *t, hb_str name, bool block, int first, int len)
-{
-    return hb_fmt(t->a, "%.*s(hap_rank *r%s%s)", HB_ARG(name), block ? ", int i" : "",
-                  needs_m(t, first, len) ? ", int64_t m" : "");
-}
-
-// Prints what `print` prints, but nowhere: to learn what it needs.
-static void rehearse(place *s, int first, int len)
+void pt_rehearse(pt_place *s, int first, int len)
 {
     pt *t = s->t;
     lines l = t->l;
     hb_buf nowhere = {.arena = t->a};
     t->l = (lines){.arena = t->a, .out = &nowhere};
-    print_body(s, first, len);
+    pt_print_body(s, first, len);
     t->l = l;
     for (int i = first; i < first + len; i++)
         t->line[i] = 0;
     s->shape = (hb_str){0};
-}
-
-static void loop_function(pt *t, int loop)
-{
-    const syn_loop *l = &t->p->loops.p[loop];
-    const pb_loop *bl = &t->b->loop[loop];
-    const pb_block *k = &t->b->blocks.p[bl->block];
-    int first = l->first + l->count / 2 * l->len; // one from the middle stands for all
-    place s = {.t = t, .loop = loop};
-    rehearse(&s, first, l->len);
-    lines_note note = {.number = computes(t, first, l->len)};
-    hb_str layers = k->layers.n ? k->layers : k->name;
-    lines_code(&t->l, 0,
-               l->count == k->count
-                   ? hb_fmt(t->a, "// One of the %d blocks %.*s.*", l->count, HB_ARG(layers))
-                   : hb_fmt(t->a, "// One of %d of the %d blocks %.*s.*", l->count, k->count,
-                            HB_ARG(layers)),
-               &note);
-    lines_text(&t->l, 0, "static void %.*s", HB_ARG(head(t, bl->function, true, first, l->len)));
-    lines_text(&t->l, 0, "{");
-    if (s.uses_b) {
-        hb_str block = hb_fmt(t->a, "&%.*s[i]", HB_ARG(k->name));
-        lines_fill(&t->l, 4, hb_fmt(t->a, "const %.*s *b = ", HB_ARG(k->type)), &block, 1, ";",
-                   NULL);
-    } else if (!s.uses_i) {
-        lines_text(&t->l, 4, "(void)i;");
-    }
-    print_body(&s, first, l->len);
-    for (int it = 0; it < l->count; it++)
-        for (int j = 0; j < l->len; j++)
-            t->line[l->first + it * l->len + j] = t->line[first + j];
-    lines_text(&t->l, 0, "}");
-    lines_blank(&t->l);
-}
-
-static bool waits_alone(const pt *t, const pt_part *x)
-{
-    for (int i = x->first; i < x->end; i++)
-        if (t->p->instr.p[i].kind != SYN_WAIT || is_once(t, i)) return false;
-    return true;
-}
-
-static void part_function(pt *t, const pt_part *x)
-{
-    if (waits_alone(t, x)) return; // main has them
-    place s = {.t = t, .loop = -1};
-    lines_text(&t->l, 0, "static void %.*s",
-               HB_ARG(head(t, x->function, false, x->first, x->end - x->first)));
-    lines_text(&t->l, 0, "{");
-    print_body(&s, x->first, x->end - x->first);
-    lines_text(&t->l, 0, "}");
-    lines_blank(&t->l);
-}
-
-static ir_turn turn_of(const pt *t, int index)
-{
-    if (!is_once(t, index)) return t->p->instr.p[index].turn;
-    return index < t->slot.back ? IR_SLOT : IR_SLOT_BACK;
-}
-
-// What a part does: a phase of the step; with micro-batches, what stands before or behind them.
-enum { BEFORE = IR_UPDATE + 1, AFTER };
-static int kind_of(const pt *t, int first, int end)
-{
-    const syn_program *p = t->p;
-    ir_phase phase = pb_phase(p, first, end);
-    ir_turn turn = turn_of(t, first);
-    if (p->g->micro_batches < 2 || ir_in_slot(turn) || phase == IR_UPDATE) return (int)phase;
-    return turn == IR_BEFORE ? BEFORE : AFTER;
-}
-
-// The name of a part: what it does among the parts of its phase.
-static hb_str part_name(const pt *t, const pt_part *x)
-{
-    static const char *const phases[] = {"forward", "backward", "update", "before_batches",
-                                         "after_batches"};
-    const syn_program *p = t->p;
-    int phase = kind_of(t, x->first, x->end);
-    int clip = 0, updates = 0, sums = 0, ops = 0, first = -1, last = -1;
-    bool loss = false, alone = true;
-    for (int i = x->first; i < x->end; i++) {
-        const syn_instr *in = &p->instr.p[i];
-        if (in->kind != SYN_OP) continue;
-        if (first < 0) first = i;
-        last = i;
-        ops++;
-        clip += p->g->nodes.p[in->node].op == IR_OP_clip_scale;
-        sums += p->g->nodes.p[in->node].op == IR_OP_sumsq;
-        updates += (ir_op_of(p->g->nodes.p[in->node].op)->flags & IR_IN_PLACE) != 0;
-        loss = loss || (in->n_out > 0 && in->out[0] == p->loss);
-    }
-    for (int i = 0; i < t->parts.n; i++)
-        if (t->parts.p[i].first != x->first)
-            alone = alone && kind_of(t, t->parts.p[i].first, t->parts.p[i].end) != phase;
-    for (int l = 0; l < p->loops.n; l++)
-        alone = alone &&
-                kind_of(t, p->loops.p[l].first, p->loops.p[l].first + p->loops.p[l].len) != phase;
-    if (alone || phase >= BEFORE) return text_of(phases[phase]);
-    if (ops == 0) return HB_STR("convert");
-    if (phase == IR_UPDATE)
-        return updates > 0 ? HB_STR("update")
-               : clip > 0  ? HB_STR("clip_gradients")
-                           : HB_STR("norm");
-    if (loss) return HB_STR("loss_forward");
-    // Forward it begins with its module, backward it ends there.
-    int at = phase == IR_FORWARD ? first : last;
-    if (phase == IR_BACKWARD && x->first > 0 && t->loop_of[x->first - 1] < 0)
-        return HB_STR("loss_backward");
-    hb_str m = emit_without_root(emit_root(p->g), emit_module(t->a, p->g, p->instr.p[at].node));
-    return hb_fmt(t->a, "%.*s_%s", HB_ARG(emit_identifier(t->a, m)), phases[phase]);
-}
-
-// Runs of the step between loops, cut where the phase changes; a fusion or pair is not cut.
-void pt_find_parts(pt *t)
-{
-    const syn_program *p = t->p;
-    t->slot = syn_slot_of(p);
-    t->loop_of = HB_ARRAY(t->a, int, p->instr.n + 1);
-    t->part_of = HB_ARRAY(t->a, int, p->instr.n + 1);
-    for (int i = 0; i < p->instr.n; i++)
-        t->loop_of[i] = t->part_of[i] = -1;
-    for (int l = 0; l < p->loops.n; l++)
-        for (int i = 0; i < p->loops.p[l].len * p->loops.p[l].count; i++)
-            t->loop_of[p->loops.p[l].first + i] = l;
-    for (int i = 0; i < p->instr.n; i++) {
-        if (t->loop_of[i] >= 0) continue;
-        const syn_fusion *g = fusion_of(p, i);
-        const syn_pair *x = pair_of(p, i);
-        bool begins = i == 0 || t->loop_of[i - 1] >= 0;
-        if (!begins && p->instr.p[i].kind != SYN_WAIT && !(g && g->first < i) &&
-            !(x && x->first < i))
-            begins = kind_of(t, i, i + 1) != kind_of(t, t->parts.p[t->parts.n - 1].first, i + 1);
-        if (i > 0 && turn_of(t, i) != turn_of(t, i - 1)) begins = true;
-        if (begins) HB_PUSH(t->a, &t->parts, (pt_part){.first = i});
-        t->parts.p[t->parts.n - 1].end = i + 1;
-        t->part_of[i] = t->parts.n - 1;
-    }
-    for (int i = 0; i < t->parts.n; i++)
-        t->parts.p[i].function = emit_unique(t->a, t->used, part_name(t, &t->parts.p[i]));
-}
-
-// Calls f for each loop and part in the order of the step: (loop, NULL) or (-1, part).
-static void in_order(pt *t, void (*f)(pt *t, int loop, const pt_part *x))
-{
-    const pt_part *x = t->parts.p;
-    for (int i = 0; i < t->p->instr.n;) {
-        int l = t->loop_of[i];
-        f(t, l, l < 0 ? x : NULL);
-        i = l < 0 ? x++->end
-                  : t->p->loops.p[l].first + t->p->loops.p[l].len * t->p->loops.p[l].count;
-    }
-}
-
-void pt_prototypes(pt *t)
-{
-    HB_VEC(hb_str) item = {0};
-    const pt_part *x = t->parts.p;
-    for (int i = 0; i < t->p->instr.n;) {
-        int l = t->loop_of[i];
-        if (l >= 0)
-            HB_PUSH(t->a, &item,
-                    head(t, t->b->loop[l].function, true, t->p->loops.p[l].first,
-                         t->p->loops.p[l].len));
-        else if (!waits_alone(t, x))
-            HB_PUSH(t->a, &item, head(t, x->function, false, x->first, x->end - x->first));
-        i = l < 0 ? x++->end
-                  : t->p->loops.p[l].first + t->p->loops.p[l].len * t->p->loops.p[l].count;
-    }
-    lines_fill(&t->l, 0, HB_STR("static void "), item.p, item.n, ";", NULL);
-}
-
-static void call_one(pt *t, int loop, const pt_part *x, int indent)
-{
-    lines_note note = {.minor = false};
-    if (x && waits_alone(t, x)) {
-        place s = {.t = t, .loop = -1, .indent = indent};
-        for (int i = x->first; i < x->end; i++)
-            print_wait(&s, i);
-        return;
-    }
-    if (x) {
-        note.number = computes(t, x->first, x->end - x->first);
-        const char *m = needs_m(t, x->first, x->end - x->first) ? ", m" : "";
-        lines_code(&t->l, indent, hb_fmt(t->a, "%.*s(r%s);", HB_ARG(x->function), m), &note);
-        return;
-    }
-    const syn_loop *l = &t->p->loops.p[loop];
-    const pb_loop *b = &t->b->loop[loop];
-    note.number = computes(t, l->first, l->len * l->count);
-    if (b->dir > 0)
-        lines_text(&t->l, indent, "for (int i = %d; i < %d; i++)", b->first, b->first + l->count);
-    else
-        lines_text(&t->l, indent, "for (int i = %d; i >= %d; i--)", b->first,
-                   b->first - l->count + 1);
-    const char *m = needs_m(t, l->first, l->len) ? ", m" : "";
-    lines_code(&t->l, indent + 4, hb_fmt(t->a, "%.*s(r, i%s);", HB_ARG(b->function), m), &note);
-}
-
-// The halves of a stage's slots, in the order of its table.
-static void begin_halves(pt *t)
-{
-    lines_text(&t->l, 8, "for (int k = 0; k < HAP_N(slots%s); k++) { // micro-batches", t->stage);
-    lines_text(&t->l, 12, "const int64_t m = slots%s[k].m;", t->stage);
-    if (t->p->g->depth > 1) lines_text(&t->l, 12, "hap_ring(r, (int)(m %% %d));", t->p->g->depth);
-    lines_text(&t->l, 12, "if (!slots%s[k].back) {", t->stage);
-}
-
-static void call(pt *t, int loop, const pt_part *x)
-{
-    int first = x ? x->first : t->p->loops.p[loop].first;
-    int end = x ? x->end : first + t->p->loops.p[loop].len * t->p->loops.p[loop].count;
-    const syn_slot slot = t->slot;
-    bool inside = slot.times > 1 && first >= slot.first && first < slot.end;
-    bool halves = inside && t->stage[0];
-    int indent = halves ? 16 : inside ? 12 : 8;
-    if (halves && first == slot.first) {
-        begin_halves(t);
-    } else if (halves && first == slot.back) {
-        lines_text(&t->l, 12, "} else {");
-    } else if (inside && first == slot.first) {
-        lines_text(&t->l, 8, "for (int64_t m = 0; m < %d; m++) { // micro-batches", slot.times);
-    }
-    call_one(t, loop, x, indent);
-    if (halves && end == slot.end) lines_text(&t->l, 12, "}");
-    if (inside && end == slot.end) lines_text(&t->l, 8, "}");
-}
-
-void pt_loop_body(pt *t)
-{
-    in_order(t, call);
-}
-
-static void function(pt *t, int loop, const pt_part *x)
-{
-    if (x)
-        part_function(t, x);
-    else
-        loop_function(t, loop);
-}
-
-void pt_functions(pt *t)
-{
-    in_order(t, function);
 }

@@ -1,5 +1,5 @@
-// What the printers of a program share: program_c.c (header, cuts, main), program_step.c (the
-// functions of the step), buffers_h.c (what lies where).
+// What the printers of a program share: program_c.c (header, cuts, main), program_functions.c
+// (the functions of the step), buffers_h.c (what lies where).
 
 #ifndef HAP_EMIT_PROGRAM_TEXT_H
 #define HAP_EMIT_PROGRAM_TEXT_H
@@ -41,7 +41,7 @@ pt pt_new(hb_arena *a, const emit_plan *e, hb_buf *out, hb_map *used, const char
 void pt_cuts(pt *t);
 void pt_declare(pt *t); // the statements from hap_mesh to declare_buffers
 
-// program_step.c
+// program_functions.c
 void pt_find_parts(pt *t);
 void pt_prototypes(pt *t);
 void pt_loop_body(pt *t); // the calls of the functions, in main
