@@ -94,7 +94,9 @@ enum { // flags of an op
     IR_EACH = 1 << 8,
     IR_ROWS = 1 << 9,
     IR_WIDE = 1 << 10,
-    IR_PORT = 1 << 11
+    IR_SEND = 1 << 11,
+    IR_RECV = 1 << 12,
+    IR_PORT = IR_SEND | IR_RECV
 };
 
 // One op of ops.def, parsed (op_table.c).

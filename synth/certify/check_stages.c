@@ -94,13 +94,14 @@ static bool number_stage(glue *g, int s, int *at)
         int in[IR_MAX_IN], value;
         for (int i = 0; i < n->n_in; i++)
             in[i] = g->of_stage[s][n->in[i]];
-        if (n->op == IR_OP_recv) {
+        unsigned end = ir_op_of(n->op)->flags & IR_PORT;
+        if (end == IR_RECV) {
             if (!received_value(g, s, *at, &value)) return any;
             g->of_stage[s][n->out[0]] = value;
             continue;
         }
         for (int o = 0; o < n->n_out; o++)
-            g->of_stage[s][n->out[o]] = n->op == IR_OP_send ? in[0] : node_value(g, n, in, o);
+            g->of_stage[s][n->out[o]] = end == IR_SEND ? in[0] : node_value(g, n, in, o);
     }
     return any;
 }
@@ -112,9 +113,11 @@ static bool ports_fit(const glue *g)
         const ir_node *end[2] = {&g->s->graph[p->from]->nodes.p[p->send],
                                  &g->s->graph[p->to]->nodes.p[p->recv]};
         for (int e = 0; e < 2; e++) {
-            const ir_attr *a = end[e]->attr + (e ? 2 : 0);
-            if (end[e]->op != (e ? IR_OP_recv : IR_OP_send) || a[0].i != i || a[1].i != 0 ||
-                end[e]->turn != p->turn || end[e]->step != ir_in_slot(p->turn))
+            const ir_node *n = end[e];
+            if ((ir_op_of(n->op)->flags & IR_PORT) != (e ? IR_RECV : IR_SEND) ||
+                n->attr[ir_attr_index(n->op, "port")].i != i ||
+                n->attr[ir_attr_index(n->op, "first")].i != 0 || n->turn != p->turn ||
+                n->step != ir_in_slot(p->turn))
                 return fail(g, "port %d (%.*s) has no such end", i, HB_ARG(p->name));
         }
     }
@@ -186,10 +189,11 @@ static bool glued(glue *g)
 // Is the call an end of a port? Then which, and the message.
 static bool is_end(const rec_call *k, bool *send, int64_t *port, int64_t *message)
 {
-    if (k->kind != REC_OP || (k->op != IR_OP_send && k->op != IR_OP_recv)) return false;
-    *send = k->op == IR_OP_send;
-    *port = k->attr[*send ? 0 : 2].i;
-    *message = k->attr[*send ? 1 : 3].i;
+    unsigned end = k->kind == REC_OP ? ir_op_of(k->op)->flags & IR_PORT : 0;
+    if (end == 0) return false;
+    *send = end == IR_SEND;
+    *port = k->attr[ir_attr_index(k->op, "port")].i;
+    *message = k->attr[ir_attr_index(k->op, "first")].i;
     return true;
 }
 

@@ -10,18 +10,17 @@ typedef struct orderer {
     int first, end; // instructions that are put in another order
 } orderer;
 
-static bool is_op(const syn_program *p, int i, ir_op op)
+// Is an instruction such an end of a port: IR_SEND, IR_RECV, IR_PORT for either?
+static bool is_end(const syn_program *p, int i, unsigned end)
 {
     const syn_instr *in = &p->instr.p[i];
-    return in->kind == SYN_OP && p->g->nodes.p[in->node].op == op;
+    return in->kind == SYN_OP && (ir_op_of(p->g->nodes.p[in->node].op)->flags & end) != 0;
 }
 
 static bool has_ports(const syn_program *p)
 {
     for (int i = 0; i < p->instr.n; i++)
-        if (p->instr.p[i].kind == SYN_OP &&
-            (ir_op_of(p->g->nodes.p[p->instr.p[i].node].op)->flags & IR_PORT))
-            return true;
+        if (is_end(p, i, IR_PORT)) return true;
     return false;
 }
 
@@ -46,7 +45,7 @@ static bool *received(const orderer *o)
             is[i] = is[in->start];
             continue;
         }
-        is[i] = in->n_in > 0 || is_op(p, i, IR_OP_recv);
+        is[i] = in->n_in > 0 || is_end(p, i, IR_RECV);
         for (int k = 0; k < in->n_in; k++)
             is[i] = is[i] && in->in[k] >= 0 && of[in->in[k]];
         for (int k = 0; k < in->n_out; k++)
@@ -148,7 +147,7 @@ static void find_waits(const orderer *o, char *class)
         const syn_instr *in = &p->instr.p[i];
         if (in->kind == SYN_WAIT && in->start >= o->first)
             class[i] = class[in->start];
-        else if (is_op(p, i, IR_OP_recv) || meets(in, made, read))
+        else if (is_end(p, i, IR_RECV) || meets(in, made, read))
             class[i] = WAITS;
         if (class[i] == WAITS) note(what(p, i), made, read);
     }
@@ -162,7 +161,7 @@ static void find_feeds(const orderer *o, char *class)
          *made = HB_ARRAY(o->a, bool, p->tensors.n + 1);
     for (int i = o->end - 1; i >= o->first; i--) {
         const syn_instr *in = what(p, i);
-        bool feeds = is_op(p, i, IR_OP_send);
+        bool feeds = is_end(p, i, IR_SEND);
         for (int k = 0; k < in->n_out; k++)
             feeds = feeds || read[in->out[k]] || made[in->out[k]];
         for (int k = 0; k < in->n_in; k++)
@@ -233,7 +232,7 @@ static void send_at_end(const orderer *o, int send, int *before)
     chain[n++] = send;
     for (int by; start < 0 && (by = maker(o, buffer)) >= 0; n++) {
         const syn_instr *in = what(p, by);
-        if (n + 1 >= SYN_SEND_CHAIN || in->n_in != 1 || is_op(p, by, IR_OP_recv)) return;
+        if (n + 1 >= SYN_SEND_CHAIN || in->n_in != 1 || is_end(p, by, IR_RECV)) return;
         chain[n] = by;
         buffer = in->in[0];
         if (p->instr.p[by].kind != SYN_WAIT) continue;
@@ -252,7 +251,7 @@ static void send_sums(syn_program *p)
     for (int i = 0; i < p->instr.n; i++)
         before[i] = i;
     for (int i = o.slot.end; i < p->instr.n; i++)
-        if (is_op(p, i, IR_OP_send)) send_at_end(&o, i, before);
+        if (is_end(p, i, IR_SEND)) send_at_end(&o, i, before);
     put_before(&o, before);
     hb_arena_free(o.a);
 }

@@ -170,8 +170,9 @@ static double part_seconds(const syn_costs *c, int node, const syn_node_cut *cut
             part[k++] = (ir_part){cut->factor[a], n[a], lo[a]};
     ir_node_work(c->g, c->f, node, part, k, &flops, &bytes);
     ir_op op = c->g->nodes.p[node].op;
-    double comes = op == IR_OP_recv && c->m->port_bandwidth > 0 ? bytes / c->m->port_bandwidth : 0;
-    return comes + cost_op(c->m, c->mesh->cluster_class[cls], op, flops, bytes);
+    bool comes = ir_op_of(op)->flags & IR_RECV && c->m->port_bandwidth > 0;
+    return (comes ? bytes / c->m->port_bandwidth : 0) +
+           cost_op(c->m, c->mesh->cluster_class[cls], op, flops, bytes);
 }
 
 // Does the work depend on where a part begins? A causal attention's does, if its queries are cut.

@@ -63,7 +63,12 @@ START_TEST(every_op_is_complete)
         want(r->flops_kind == IR_FLOPS_MOVE || r->flops > 0, name, "price (.flops, ir/ops.def)");
         want(mp_meaning_of((ir_op)op) != NULL, name,
              "modular meaning (synth/certify/modp_points.c and others)");
-        if (r->flags & IR_PORT) continue; // core does them, tests/train/stages_run.sh runs them
+        if (r->flags & IR_PORT) { // core does them, tests/train/stages_run.sh runs them
+            want((r->flags & IR_PORT) != IR_PORT, name, "one end (IR_SEND or IR_RECV, ir/ops.def)");
+            ck_assert_int_eq(ir_attr_index((ir_op)op, "port") + 1,
+                             ir_attr_index((ir_op)op, "first"));
+            continue;
+        }
         want(hap_cpu_has((hap_op_id)op), name, "kernel (runtime/cpu/ops_table.c)");
         want(r->point || says(cuda, "[HAP_OP_", name, "] ="), name,
              "kernel (runtime/cuda/kernels/cuda_op_table.c)");
