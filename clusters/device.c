@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,69 @@ static int arch_number(const hb_tree *t)
     return n;
 }
 
+// The words of a name in small letters, a '-' between two; what makers put before it left out.
+static hb_str words(hb_arena *a, hb_str s)
+{
+    static const char *const makers[] = {"nvidia-", "geforce-", "tesla-",
+                                         "quadro-", "amd-",     "instinct-"};
+    char *to = hb_alloc(a, s.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        if (isalnum((unsigned char)s.p[i]))
+            to[n++] = (char)tolower((unsigned char)s.p[i]);
+        else if (n > 0 && to[n - 1] != '-')
+            to[n++] = '-';
+        for (size_t m = 0; m < sizeof makers / sizeof *makers; m++)
+            if (n == strlen(makers[m]) && memcmp(to, makers[m], n) == 0) n = 0;
+    }
+    return (hb_str){to, n};
+}
+
+// Is a word in s, its number whole? "a10" is not in "a100".
+static bool has(hb_str s, const char *word, size_t n)
+{
+    for (size_t i = 0; i + n <= s.n; i++)
+        if (memcmp(s.p + i, word, n) == 0 && !(isdigit((unsigned char)word[n - 1]) && i + n < s.n &&
+                                               isdigit((unsigned char)s.p[i + n])))
+            return true;
+    return false;
+}
+
+// Bytes of the words of `of`, if s has all of them; else 0.
+static size_t all_in(hb_str s, hb_str of)
+{
+    size_t bytes = 0;
+    for (size_t i = 0, n; i < of.n; i += n + 1) {
+        for (n = 0; i + n < of.n && of.p[i + n] != '-'; n++)
+            continue;
+        if (n > 0 && !has(s, of.p + i, n)) return 0;
+        bytes += n;
+    }
+    return bytes;
+}
+
+// The models that a name may mean, "'A100-40GB' or 'A100-80GB'": one has all words of the other
+// ("A100", "NVIDIA GeForce RTX 3090", "Tesla V100-SXM2-16GB"), as many as any. Without such, the
+// nearest in letters; else empty.
+static hb_str meant(const cl_catalogue *k, hb_str asked, const char *const *names)
+{
+    hb_buf out = {.arena = k->arena};
+    hb_str want = words(k->arena, asked);
+    size_t most = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < k->tree->n; i++) {
+            hb_str name = words(k->arena, k->tree->key[i]);
+            size_t a = all_in(want, name), b = all_in(name, want), same = a > b ? a : b;
+            if (pass == 0 && same > most) most = same;
+            if (pass == 1 && same > 0 && same == most)
+                hb_printf(&out, "%s'%s'", out.n ? " or " : "", names[i]);
+        }
+    }
+    const char *near = most ? NULL : hb_nearest(asked, names, k->tree->n);
+    if (near) hb_printf(&out, "'%s'", near);
+    return hb_done(&out);
+}
+
 bool cl_from_catalogue(cl_catalogue *k, const hb_tree *model, const hb_source *asking, cl_device *d)
 {
     static const char *const keys[] = {
@@ -91,9 +155,9 @@ bool cl_from_catalogue(cl_catalogue *k, const hb_tree *model, const hb_source *a
     }
     if (!entry) {
         hb_error(k->diag, asking, model->at, "unknown device model '%.*s'", HB_ARG(model->s));
-        const char *near = hb_nearest(model->s, names, k->tree->n);
-        if (near)
-            hb_hint(k->diag, "did you mean '%s'?", near);
+        hb_str near = meant(k, model->s, names);
+        if (near.n)
+            hb_hint(k->diag, "did you mean %.*s?", HB_ARG(near));
         else
             hb_hint(k->diag,
                     "models are listed in %s; others are spelt out: {name: …, f32: …, "
