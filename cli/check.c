@@ -2,8 +2,8 @@
 //
 // The program is read, not compiled: hap-record walks through it (runtime/interpret) and writes
 // down what it calls. That is proved against the graph, which is read and differentiated again.
-// plan.json only says with which batch and precision, and whether the program was edited since hapc
-// wrote it.
+// Kernels of fusions are made again from the same record, and kernels.cu has to be that. plan.json
+// only says with which batch and precision; SHA256SUMS what was edited since hapc wrote it.
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 
 #include "cli/cli.h"
 #include "cli/recorder.h"
+#include "emit/kernels_check.h"
 #include "emit/manifest.h"
 #include "ir/stages.h"
 #include "synth/certify/check_stages.h"
@@ -98,7 +99,7 @@ static bool keeps_pins(hb_arena *a, const cli_inputs *in, const hb_tree *plan, c
     return true;
 }
 
-// What a check goes by: the folder, its graph, and whether program.c was edited.
+// What a check goes by: the folder, its graph, and whether what is proved was edited.
 typedef struct checked {
     hb_arena *a;
     const char *dir, *dumps;
@@ -121,7 +122,10 @@ static int not_proved(const checked *c, hb_str why)
 {
     return cli_error(
         c->edited ? CLI_INPUT : CLI_BUG, "not proved: %.*s%s", HB_ARG(why),
-        c->edited ? "" : "\nThe program is as hapc wrote it, so this is a bug; please report it");
+        c->edited
+            ? ""
+            : "\nThe files are as hapc wrote them. Where another version of it did, plan again; "
+              "else this is a bug, please report it");
 }
 
 // What changed since the files were written or taken in last; with --accept it is taken in.
@@ -140,15 +144,29 @@ static int take_in(const checked *c)
     return CLI_OK;
 }
 
+static void put_json(const checked *c, int calls, int ranks)
+{
+    hb_buf b = {.arena = c->a};
+    for (int i = 0; i < c->changes.v.n; i++) {
+        hb_puts(&b, i ? "," : "");
+        hb_put_json(&b, c->changes.v.p[i].name);
+    }
+    printf("{\"proved\":true,\"edited\":%s,\"changed\":[%.*s],\"accepted\":%s,\"calls\":%d,"
+           "\"ranks\":%d}\n",
+           c->edited ? "true" : "false", HB_ARG(hb_done(&b)), c->accept ? "true" : "false", calls,
+           ranks);
+}
+
 static int say_proved(const checked *c, const record *rec, int calls, int ranks, bool run)
 {
+    bool edited =
+        manifest_changed(&c->changes, "program.c") || manifest_changed(&c->changes, "buffers.h");
     if (c->json)
-        printf("{\"proved\":true,\"edited\":%s,\"accepted\":%s,\"calls\":%d,\"ranks\":%d}\n",
-               c->edited ? "true" : "false", c->accept ? "true" : "false", calls, ranks);
+        put_json(c, calls, ranks);
     else if (!c->quiet)
         printf(
             "proved: %s/program.c%s computes %s/graph.json on %d rank%s (%d calls, %d tensors%s)\n",
-            c->dir, c->edited ? ", edited," : "", c->dir, ranks, ranks == 1 ? "" : "s", calls,
+            c->dir, edited ? ", edited," : "", c->dir, ranks, ranks == 1 ? "" : "s", calls,
             rec->tensors.n, run ? "; run modulo 2^61-1" : "");
     return take_in(c);
 }
@@ -204,7 +222,9 @@ static int check_stages(checked *c, const hb_tree *list)
             return cli_error(CLI_INPUT, "program.c was written for graph %.*s, graph.json is %.*s",
                              HB_ARG(rec[s]->graph_sha), HB_ARG(g->sha));
         const ir_factors *f = ir_factorize(c->a, g);
-        if (!syn_check(c->a, g, f, rec[s], &why) || !syn_check_modp(c->a, g, f, rec[s], &ran, &why))
+        if (!syn_check(c->a, g, f, rec[s], &why) ||
+            !syn_check_modp(c->a, g, f, rec[s], &ran, &why) ||
+            !emit_kernels_hold(c->a, c->dir, rec[s], &why))
             return not_proved(c, hb_fmt(c->a, "stage %d: %.*s", s, HB_ARG(why)));
         run = run && ran;
         calls += calls_of(rec[s]);
@@ -224,14 +244,7 @@ static int check_folder(checked *c)
         !cli_load(c->a, hb_fmt(c->a, "%s/graph.json", c->dir).p, NULL, &options_of_plan, &c->in))
         return CLI_INPUT;
     c->changes = manifest_compare(c->a, c->dir);
-    hb_str kernels = manifest_text(c->a, &c->changes, MANIFEST_KERNELS);
     c->edited = manifest_text(c->a, &c->changes, MANIFEST_CHECKED).n > 0;
-    if (kernels.n > 0)
-        return cli_error(CLI_INPUT,
-                         "not proved: %.*s since hapc wrote it; what runs on GPUs in place of a "
-                         "group of calls is not read by the check\nhint: plan again, or `hapc run "
-                         "--unproved`",
-                         HB_ARG(kernels));
     const hb_tree *stages = hb_get(c->plan, "stages");
     if (stages && stages->kind == HB_LIST) return check_stages(c, stages);
     record *rec = record_program(c, 0, &code);
@@ -244,7 +257,8 @@ static int check_folder(checked *c)
     hb_str why = {0};
     bool run = false;
     if (!syn_check(c->a, g, c->in.f, rec, &why) ||
-        !syn_check_modp(c->a, g, c->in.f, rec, &run, &why))
+        !syn_check_modp(c->a, g, c->in.f, rec, &run, &why) ||
+        !emit_kernels_hold(c->a, c->dir, rec, &why))
         return not_proved(c, why);
     if (!keeps_pins(c->a, &c->in, c->plan, rec)) return CLI_INPUT;
     return say_proved(c, rec, calls_of(rec), rec->n_ranks, run);

@@ -356,8 +356,10 @@ static void put_kernel(hb_buf *out, const syn_program *p, const syn_fusion *g, i
 bool emit_kernels(hb_buf *out, const emit_plan *e)
 {
     const syn_program *p = e->p;
-    int next = 0;
+    int most = 0;
     if (p->fusions.n == 0) return false;
+    for (int g = 0; g < p->fusions.n; g++)
+        if (p->fusions.p[g].kernel > most) most = p->fusions.p[g].kernel;
     hb_puts(out, "// kernels.cu: the fusions of program.c as CUDA kernels, by hapc ");
     hb_printf(
         out,
@@ -365,13 +367,14 @@ bool emit_kernels(hb_buf *out, const emit_plan *e)
         "outputs), p its memory, o\n// an op over rows, a what it adds up. A fusion that does "
         "not read as its text runs op by op.\n\n#include \"hap/kernels.cuh\"\n",
         HB_ARG(e->version));
-    for (int g = 0; g < p->fusions.n; g++) {
-        int count = 0;
-        if (p->fusions.p[g].kernel != next) continue;
-        for (int k = g; k < p->fusions.n; k++)
-            count += p->fusions.p[k].kernel == next;
-        put_kernel(out, p, &p->fusions.p[g], count);
-        next++;
+    for (int kernel = 0; kernel <= most; kernel++) {
+        int count = 0, first = -1;
+        for (int g = p->fusions.n - 1; g >= 0; g--) {
+            if (p->fusions.p[g].kernel != kernel) continue;
+            count++;
+            first = g;
+        }
+        if (first >= 0) put_kernel(out, p, &p->fusions.p[first], count);
     }
     return true;
 }

@@ -11,7 +11,7 @@ static const struct {
     manifest_kind kind;
 } files[] = {{"graph.json", MANIFEST_CHECKED},        {"cluster.yaml", MANIFEST_INPUT},
              {"program.c", MANIFEST_CHECKED},         {"buffers.h", MANIFEST_CHECKED},
-             {"kernels.cu", MANIFEST_KERNELS},        {"plan.json", MANIFEST_CHECKED},
+             {"kernels.cu", MANIFEST_CHECKED},        {"plan.json", MANIFEST_CHECKED},
              {"consts.safetensors", MANIFEST_CHECKED}};
 enum { N_FILES = sizeof files / sizeof *files, HEX = 64 };
 
@@ -100,4 +100,11 @@ hb_str manifest_text(hb_arena *a, const manifest_changes *c, manifest_kind least
         if (c->v.p[i].kind >= least)
             hb_printf(&b, "%s%.*s (%s)", b.n ? ", " : "", HB_ARG(c->v.p[i].name), c->v.p[i].how);
     return hb_done(&b);
+}
+
+bool manifest_changed(const manifest_changes *c, const char *name)
+{
+    for (int i = 0; i < c->v.n; i++)
+        if (hb_str_is(c->v.p[i].name, name)) return true;
+    return false;
 }

@@ -12,10 +12,9 @@
 
 // What a plan's file is for: which of these changed decides what may still be done with the plan.
 typedef enum {
-    MANIFEST_INPUT,   // what it was planned from: cluster.yaml, its curves
-    MANIFEST_CHECKED, // what `hapc check` reads and proves: graph, program, buffers, plan,
-                      // constants
-    MANIFEST_KERNELS  // what runs and is not read by the check: kernels.cu
+    MANIFEST_INPUT,  // what it was planned from: cluster.yaml, its curves
+    MANIFEST_CHECKED // what `hapc check` reads and proves: graph, program, buffers, kernels, plan,
+                     // constants
 } manifest_kind;
 
 typedef struct manifest_change {
@@ -35,6 +34,7 @@ bool manifest_write(hb_arena *a, const char *dir, hb_str *why);
 manifest_changes manifest_compare(hb_arena *a, const char *dir);
 // "program.c (edited), kernels.cu (new)" of those of a kind from `least` on; empty: none.
 hb_str manifest_text(hb_arena *a, const manifest_changes *c, manifest_kind least);
+bool manifest_changed(const manifest_changes *c, const char *name);
 
 // The file of curves that the plan in dir came with; empty: none.
 hb_str manifest_curves(hb_arena *a, const char *dir);

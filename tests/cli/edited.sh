@@ -18,7 +18,7 @@ grep -q changed "$work/out" && wrong "a change of nothing"
 echo '// a remark' >>"$p/program.c"
 code 0 'program.c, edited, computes' check "$p"
 code 0 'changed since: program.c \(edited\)' check "$p"
-code 0 '"edited":true,"accepted":false' check --json "$p"
+code 0 '"edited":true,"changed":\["program.c"\],"accepted":false' check --json "$p"
 code 1 'is not what was proved: program.c \(edited\)' run "$p" --dry-run
 code 0 'note: not proved: program.c \(edited\)' run "$p" --dry-run --unproved
 code 0 '^accepted: program.c \(edited\)' check --accept "$p"
@@ -58,16 +58,45 @@ rm "$p/buffers.h"
 code 1 'buffers.h: No such file' check "$p"
 code 1 'buffers.h \(missing\)' run "$p" --dry-run
 
-# Kernels are no part of what is read.
+# plan.json alone: program.c is not said to be edited.
+plan examples/mlp/graph.json clusters/laptop3.yaml
+sed -i 's/"producer":"/"producer":"mine /' "$p/plan.json"
+code 0 'program.c computes' check "$p"
+code 0 'changed since: plan.json \(edited\);' check "$p"
+code 0 '"changed":\["plan.json"\]' check --json "$p"
+
+# Kernels are made again from program.c: any line that differs is named, comments may.
 plan examples/gpt2-tiny/graph.json clusters/h200x4.yaml
+cp "$p/kernels.cu" "$work/kernels.cu"
 echo '// mine' >>"$p/kernels.cu"
-code 1 'not proved: kernels.cu \(edited\)' check --accept "$p"
 code 1 'kernels.cu \(edited\)' run "$p" --dry-run
+code 0 '^accepted: kernels.cu \(edited\)' check --accept "$p"
+for line in $(grep -nv '^ *//' "$work/kernels.cu" | grep -v ':$' | cut -d: -f1 | awk 'NR % 23 == 1'); do
+    sed "${line}d" "$work/kernels.cu" >"$p/kernels.cu"
+    code 1 'not proved: kernels.cu:[0-9]+: not what hapc makes of ' check --accept "$p"
+    at=$(grep -o 'kernels.cu:[0-9]*' "$work/err" | cut -d: -f2)
+    [ "$at" -ge "$line" ] && [ "$at" -le $((line + 4)) ] || wrong "line $line, said $at"
+done
+sed '0,/op::add(t/s//op::sub(t/' "$work/kernels.cu" >"$p/kernels.cu"
+code 1 'kernels.cu:[0-9]+: not what hapc makes of program.c:[0-9]+, k[0-9]+' check "$p"
+{ printf '// \\\n'; cat "$work/kernels.cu"; } >"$p/kernels.cu"
+code 1 'kernels.cu:1: not what' check "$p"
+{ printf '// \r#define add sub\n'; cat "$work/kernels.cu"; } >"$p/kernels.cu"
+code 1 'kernels.cu:1: not what' check "$p"
+{ echo '#define add sub'; cat "$work/kernels.cu"; } >"$p/kernels.cu"
+code 1 'kernels.cu:1: not what' check "$p"
 rm "$p/kernels.cu"
-code 1 'not proved: kernels.cu \(missing\)' check "$p"
+code 1 'not proved: kernels.cu: No such file' check "$p"
+cp "$work/kernels.cu" "$p/kernels.cu"
+code 0 '^proved' check "$p"
+# Without its fusions program.c has the same calls, and no kernel is theirs.
+sed -i '/hap_fuse(r/d; /hap_fused(r/d' "$p/program.c"
+code 1 'kernels.cu:1: program.c has no fusion' check "$p"
+rm "$p/kernels.cu"
+code 0 'accepted: program.c \(edited\), kernels.cu \(missing\)' check --accept "$p"
 plan examples/mlp/graph.json clusters/laptop3.yaml
 touch "$p/kernels.cu"
-code 1 'not proved: kernels.cu \(new\)' check --accept "$p"
+code 1 'not proved: kernels.cu:1: program.c has no fusion' check --accept "$p"
 
 [ $status = 0 ] && echo "edited: all right"
 exit $status
