@@ -143,8 +143,8 @@ static void settle_whole(work *w)
     for (int c = 0; c < f->n_classes; c++)
         f->cls[c].whole = true;
     for (int i = 0; i < w->g->nodes.n; i++)
-        for (int k = 0; k < f->rule[i].n_factors; k++)
-            if (!f->rule[i].factor[k].whole) f->cls[f->rule[i].factor[k].cls].whole = false;
+        for (int k = 0; k < f->rule[i]->n_factors; k++)
+            if (!f->rule[i]->factor[k].whole) f->cls[f->rule[i]->factor[k].cls].whole = false;
 }
 
 static void name_class(ir_factors *f, int *used, int c, char letter)
@@ -212,9 +212,12 @@ ir_factors *ir_factorize(hb_arena *a, const ir_graph *g)
     while (pass(&w))
         ;
     number_classes(&w);
-    w.f->rule = HB_ARRAY(a, ir_rule, g->nodes.n);
-    for (int i = 0; i < g->nodes.n; i++)
-        ir_rule_of(g, i, &w.frame[i], w.s, (const ir_dim_atoms *)w.dims, w.cls, &w.f->rule[i]);
+    ir_rule *rule = HB_ARRAY(a, ir_rule, g->nodes.n + 1);
+    w.f->rule = HB_ARRAY(a, ir_rule *, g->nodes.n + 1);
+    for (int i = 0; i < g->nodes.n; i++) {
+        w.f->rule[i] = &rule[i];
+        ir_rule_of(g, i, &w.frame[i], w.s, (const ir_dim_atoms *)w.dims, w.cls, &rule[i]);
+    }
     settle_whole(&w);
     name_classes(&w);
     w.f->joined = ir_joined(a, g);

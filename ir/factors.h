@@ -55,7 +55,7 @@ typedef struct ir_factors {
     int n_classes;
     ir_class *cls;
     ir_dim_factors (*dim)[IR_MAX_RANK]; // by tensor id
-    ir_rule *rule;                      // by node id
+    ir_rule **rule;                     // by node id
     bool *joined;                       // by node id: ir_joined
 } ir_factors;
 

@@ -34,7 +34,7 @@ static void print_rule_dims(hb_buf *out, const ir_rule_dim *dims, int rank)
 static void print_rule(hb_buf *out, const ir_graph *g, const ir_factors *f, int node)
 {
     const ir_node *n = &g->nodes.p[node];
-    const ir_rule *r = &f->rule[node];
+    const ir_rule *r = f->rule[node];
     hb_printf(out, "%.*s: %s  ", HB_ARG(n->name), ir_op_of(n->op)->name);
     for (int i = 0; i < n->n_in; i++) {
         if (i) hb_puts(out, r->term[i] != r->term[i - 1] ? " + " : ", ");

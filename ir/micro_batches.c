@@ -87,7 +87,7 @@ static bool holds(const ir_rule_dim *dims, int rank, int k)
 static bool counts_along(const splitting *s, int node, int k)
 {
     const ir_node *n = &s->g->nodes.p[node];
-    const ir_rule *r = &s->f->rule[node];
+    const ir_rule *r = s->f->rule[node];
     int last = n->n_in > 0 ? s->g->tensors.p[n->in[0]].rank - 1 : -1;
     const ir_rule_dim *d = NULL;
     switch ((int)n->op) {
@@ -139,7 +139,7 @@ static bool mask_is_run(const splitting *s, int node)
 static bool may_chunk(const splitting *s, int node)
 {
     const ir_node *n = &s->g->nodes.p[node];
-    const ir_rule *r = &s->f->rule[node];
+    const ir_rule *r = s->f->rule[node];
     int k = -1;
     for (int i = 0; i < r->n_factors; i++) {
         if (!s->batch[r->factor[i].cls]) continue;

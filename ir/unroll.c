@@ -12,6 +12,7 @@ typedef struct unrolling {
     ir_names *names;
     int *tensor, *node; // of g: of out, the latest; -1
     HB_VEC(int) from;   // by node of out: of g
+    HB_VEC(int) value;  // by tensor of out: of g
     int n;              // micro-batches
 } unrolling;
 
@@ -32,6 +33,7 @@ static void leaves(unrolling *u)
         if (x.kind == IR_VALUE) continue;
         if (x.of >= 0) x.of = u->tensor[x.of];
         u->tensor[t] = u->out->tensors.n;
+        HB_PUSH(u->out->arena, &u->value, t);
         HB_PUSH(u->out->arena, &u->out->tensors, x);
     }
 }
@@ -62,6 +64,7 @@ static void take(unrolling *u, int node, int i)
         else if (marked)
             x.name = ir_names_take(u->names, hb_fmt(out->arena, "%.*s#%d", HB_ARG(x.name), i));
         u->tensor[n.out[o]] = out->tensors.n;
+        HB_PUSH(out->arena, &u->value, n.out[o]);
         n.out[o] = out->tensors.n;
         HB_PUSH(out->arena, &out->tensors, x);
     }
@@ -87,7 +90,7 @@ static void links(unrolling *u)
         out->alias[i].tensor = u->tensor[g->alias[i].tensor];
 }
 
-ir_graph *ir_unroll(hb_arena *a, const ir_graph *g, int n)
+static unrolling unroll(hb_arena *a, const ir_graph *g, int n)
 {
     hb_assert(g->micro_batches > 1 && n >= 1);
     ir_graph *out = ir_empty_like(a, g);
@@ -110,5 +113,27 @@ ir_graph *ir_unroll(hb_arena *a, const ir_graph *g, int n)
     for (int k = end; k < all; k++)
         take(&u, k, -1);
     links(&u);
-    return out;
+    return u;
+}
+
+ir_graph *ir_unroll(hb_arena *a, const ir_graph *g, int n)
+{
+    return unroll(a, g, n).out;
+}
+
+ir_graph *ir_unroll_factors(hb_arena *a, const ir_graph *g, int n, const ir_factors **f)
+{
+    unrolling u = unroll(a, g, n);
+    ir_factors *new = hb_copy(a, *f, sizeof **f);
+    new->dim = hb_alloc(a, sizeof *new->dim *(size_t)(u.out->tensors.n + 1));
+    new->rule = hb_alloc(a, sizeof(ir_rule *) * (size_t)(u.out->nodes.n + 1));
+    new->joined = HB_ARRAY(a, bool, u.out->nodes.n + 1);
+    for (int t = 0; t < u.out->tensors.n; t++)
+        memcpy(new->dim[t], (*f)->dim[u.value.p[t]], sizeof new->dim[t]);
+    for (int k = 0; k < u.out->nodes.n; k++) {
+        new->rule[k] = (*f)->rule[u.from.p[k]];
+        new->joined[k] = (*f)->joined[u.from.p[k]];
+    }
+    *f = new;
+    return u.out;
 }

@@ -22,7 +22,7 @@
 #ifndef HAP_IR_VARIANT_H
 #define HAP_IR_VARIANT_H
 
-#include "ir/graph.h"
+#include "ir/factors.h"
 
 // NULL after an error was added to d: K does not divide the batch, or there is none. again: by
 // block, NULL: none. 1 and none give `step` itself.
@@ -57,6 +57,9 @@ ir_graph *ir_micro_batches(hb_arena *a, const ir_graph *step, int64_t k, hb_diag
 // What a graph with micro-batches means: the same without a slot, with the nodes of `n` of them one
 // after the other. n: all of them, or fewer (then it is no step, but as good a meaning of a loop).
 ir_graph *ir_unroll(hb_arena *a, const ir_graph *g, int n);
+// With its factors as *f: every micro-batch of a node has the node's rule, and shares it with *f as
+// it was, the factors of g.
+ir_graph *ir_unroll_factors(hb_arena *a, const ir_graph *g, int n, const ir_factors **f);
 // Attribute k of a node in micro-batch i (0: of the graph).
 ir_attr ir_slot_attr(const ir_node *n, int k, int i);
 

@@ -79,7 +79,7 @@ void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_par
 {
     const ir_node *nd = &g->nodes.p[node];
     const ir_op_info *info = ir_op_of(nd->op);
-    cut c = {&f->rule[node], part, n_parts};
+    cut c = {f->rule[node], part, n_parts};
     double largest = 0, moved = 0;
     for (int i = 0; i < nd->n_out; i++) {
         const ir_tensor *t = &g->tensors.p[nd->out[i]];

@@ -248,7 +248,7 @@ static bool as_node(op_call *o, int node)
 {
     o->node = node;
     o->n = &o->c->g->nodes.p[node];
-    o->r = &o->c->f->rule[node];
+    o->r = o->c->f->rule[node];
     for (int i = 0; i < IR_MAX_OUT; i++)
         for (int a = 0; a < SYN_MAX_AXES; a++)
             o->out_partial[i][a] = 0;

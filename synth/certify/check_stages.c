@@ -197,6 +197,21 @@ static bool is_end(const rec_call *k, bool *send, int64_t *port, int64_t *messag
     return true;
 }
 
+record *syn_record_of_ports(hb_arena *a, const record *r)
+{
+    record *out = HB_NEW(a, record);
+    bool send;
+    int64_t port, message;
+    for (int i = 0; i < r->calls.n; i++) {
+        const rec_call *k = &r->calls.p[i];
+        if (!is_end(k, &send, &port, &message)) continue;
+        rec_call end = {.kind = REC_OP, .op = k->op, .line = k->line};
+        end.attr = hb_copy(a, k->attr, sizeof *k->attr * (size_t)ir_op_of((ir_op)k->op)->n_attr);
+        HB_PUSH(a, &out->calls, end);
+    }
+    return out;
+}
+
 static int64_t messages_of(const glue *g, const ir_port *p)
 {
     return ir_in_slot(p->turn) && g->step->micro_batches > 1 ? g->step->micro_batches : 1;

@@ -17,7 +17,11 @@
 #include "ir/stages.h"
 #include "synth/certify/record.h"
 
-// step: what was cut. rec: by stage. Otherwise false, and *why is one sentence.
+// A stage's record without all that is proved of the stage by itself: calls that send or receive.
+record *syn_record_of_ports(hb_arena *a, const record *r);
+
+// step: what was cut. rec: by stage, whole or of ports alone. Otherwise false, and *why is one
+// sentence.
 bool syn_check_stages(hb_arena *a, const ir_graph *step, const ir_stages *s,
                       const record *const *rec, hb_str *why);
 

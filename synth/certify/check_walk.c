@@ -94,10 +94,7 @@ bool syn_check(hb_arena *a, const ir_graph *g, const ir_factors *f, const record
 {
     hb_arena *own = hb_arena_new();
     hb_str text = {0};
-    if (g->micro_batches > 1) {
-        g = ir_unroll(own, g, g->micro_batches);
-        f = ir_factorize(own, g);
-    }
+    if (g->micro_batches > 1) g = ir_unroll_factors(own, g, g->micro_batches, &f);
     chk c = {.a = own, .g = g, .f = f, .r = r, .why = &text, .fusion = -1, .pair = -1};
     flights flying = {0};
     chk_number(&c);

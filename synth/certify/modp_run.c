@@ -514,10 +514,7 @@ static bool prove(hb_arena *a, const ir_graph *g, const ir_factors *f, const rec
                   uint64_t seed, double limit, bool *ran, hb_str *why)
 {
     hb_arena *own = hb_arena_new();
-    if (g->micro_batches > 1) {
-        g = ir_unroll(own, g, g->micro_batches);
-        f = ir_factorize(own, g);
-    }
+    if (g->micro_batches > 1) g = ir_unroll_factors(own, g, g->micro_batches, &f);
     mp m = {.a = own, .tmp = hb_arena_new(), .g = g, .f = f, .r = r, .seed = mp_mix(seed)};
     run x = {.m = &m, .r = r};
     bool ok = well_formed(&m) && mp_ranks(&m) && mp_shrink(&m);

@@ -136,8 +136,9 @@ int64_t rec_tokens_per_row(const ir_graph *g)
 static const ir_attr *attributes(hb_arena *a, const ir_node *n, int slot)
 {
     if (slot == 0 || n->step == 0) return n->attr;
-    ir_attr *v = HB_ARRAY(a, ir_attr, IR_MAX_ATTR);
-    for (int k = 0; k < ir_op_of(n->op)->n_attr; k++)
+    int n_attr = ir_op_of(n->op)->n_attr;
+    ir_attr *v = HB_ARRAY(a, ir_attr, n_attr + 1);
+    for (int k = 0; k < n_attr; k++)
         v[k] = ir_slot_attr(n, k, slot);
     return v;
 }

@@ -184,7 +184,7 @@ static bool by_place(const syn_costs *c, int node, const syn_node_cut *cut)
         double first, last, bytes;
         ir_part part = {cut->factor[a], 1, 0};
         ir_node_work(c->g, c->f, node, &part, 1, &first, &bytes);
-        part.lo = c->f->rule[node].factor[cut->factor[a]].size - 1;
+        part.lo = c->f->rule[node]->factor[cut->factor[a]].size - 1;
         ir_node_work(c->g, c->f, node, &part, 1, &last, &bytes);
         if (first != last) return true;
     }

@@ -5,7 +5,7 @@
 // How an OP instruction is cut: on each axis the local factor of any operand or output that is cut.
 syn_node_cut syn_cut_of_op(const syn_program *p, const syn_instr *in)
 {
-    const ir_rule *r = &p->f->rule[in->node];
+    const ir_rule *r = p->f->rule[in->node];
     syn_node_cut c = {{-1, -1}, {-1, -1}};
     for (int i = 0; i < in->n_out + in->n_in; i++) {
         bool out = i < in->n_out;

@@ -37,7 +37,7 @@ typedef struct group {
 static void least_work(const ir_graph *g, const ir_factors *f, int node, double *flops,
                        double *bytes)
 {
-    const ir_rule *r = &f->rule[node];
+    const ir_rule *r = f->rule[node];
     ir_node_work(g, f, node, NULL, 0, flops, bytes);
     if (ir_op_of(g->nodes.p[node].op)->flops_kind != IR_FLOPS_SDPA) return;
     for (int k = 0; k < r->n_factors; k++) {

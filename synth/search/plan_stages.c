@@ -43,11 +43,13 @@ bool syn_prove_stages(hb_arena *a, const syn_staged *p, hb_str *why)
     const record **rec = HB_ARRAY(own, const record *, p->n);
     bool ok = true, ran;
     for (int s = 0; s < p->n && ok; s++) {
+        hb_arena *stage = hb_arena_new(); // records are large, of messages little is kept
         syn_program *x = p->stage[s].program;
-        rec[s] = record_from_plan(own, x);
-        ok = syn_check(a, x->g, x->f, rec[s], why) &&
-             syn_check_modp(a, x->g, x->f, rec[s], &ran, why);
+        const record *r = record_from_plan(stage, x);
+        ok = syn_check(a, x->g, x->f, r, why) && syn_check_modp(a, x->g, x->f, r, &ran, why);
         if (!ok) *why = hb_fmt(a, "stage %d: %.*s", s, HB_ARG(*why));
+        rec[s] = syn_record_of_ports(own, r);
+        hb_arena_free(stage);
     }
     ok = ok && syn_check_stages(a, p->g, p->cut, rec, why);
     hb_arena_free(own);
@@ -135,6 +137,7 @@ static syn_result plan_graph(planner *x, syn_staged *p, int s, bool gradients_fi
     ir_graph *g = p->cut->graph[s];
     syn_options o = *x->o;
     o.baselines = false;
+    o.all_devices = true;
     o.gradients_first = gradients_first;
     const cl_cluster *c = x->models[s].cluster;
     const known_stage *known = known_of(x, g, c, gradients_first);

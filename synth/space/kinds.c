@@ -167,7 +167,7 @@ static bool is_float(ir_dtype t)
 char syn_partial_of(const ir_graph *g, const ir_factors *f, int tensor)
 {
     const ir_tensor *t = &g->tensors.p[tensor];
-    if (t->producer >= 0 && f->rule[t->producer].reducer[t->out] == 'm') return 'm';
+    if (t->producer >= 0 && f->rule[t->producer]->reducer[t->out] == 'm') return 'm';
     return is_float(t->dtype) ? 's' : 0;
 }
 
@@ -219,7 +219,7 @@ static void number_tensors(const maker *m)
 static int node_key(const maker *m, int node, uint64_t *key)
 {
     const ir_node *n = &m->g->nodes.p[node];
-    const ir_rule *r = &m->f->rule[node];
+    const ir_rule *r = m->f->rule[node];
     int at = 0;
     key[at++] = (uint64_t)n->op << 32 | (uint64_t)n->phase << 8 | (uint64_t)n->turn << 1 |
                 (uint64_t)n->adds;

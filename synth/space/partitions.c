@@ -48,7 +48,7 @@ static int causal_queries(const ir_graph *g, const ir_factors *f, int node)
     const ir_node *n = &g->nodes.p[node];
     if (ir_op_of(n->op)->flops_kind != IR_FLOPS_SDPA) return -1;
     if (!n->attr[ir_attr_index(n->op, "causal")].i) return -1;
-    const ir_rule *r = &f->rule[node];
+    const ir_rule *r = f->rule[node];
     const ir_rule_dim *q = &r->in[n->op == IR_OP_sdpa ? 0 : 1][2];
     return q->n == 1 && q->f[0] >= 0 ? r->factor[q->f[0]].cls : -1;
 }
@@ -63,7 +63,7 @@ syn_partitions *syn_partitions_new(hb_arena *a, const ir_graph *g, const ir_fact
         uint64_t bit[4];
     } *kinds = HB_ARRAY(a, struct kinds_of_places, f->n_classes + 1);
     for (int n = 0; n < g->nodes.n; n++) {
-        const ir_rule *r = &f->rule[n];
+        const ir_rule *r = f->rule[n];
         for (int k = 0; k < r->n_factors; k++) {
             int key[2] = {(int)g->nodes.p[n].op, k};
             uint64_t h = hb_hash_key(key, sizeof key);

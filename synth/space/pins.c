@@ -126,8 +126,8 @@ static hb_str why_whole(const reader *r, int cls)
 {
     if (r->f->cls[cls].size < 2) return HB_STR("it has one entry");
     for (int n = 0; n < r->g->nodes.n; n++)
-        for (int k = 0; k < r->f->rule[n].n_factors; k++)
-            if (r->f->rule[n].factor[k].cls == cls && r->f->rule[n].factor[k].whole)
+        for (int k = 0; k < r->f->rule[n]->n_factors; k++)
+            if (r->f->rule[n]->factor[k].cls == cls && r->f->rule[n]->factor[k].whole)
                 return hb_fmt(r->arena, "%s of %.*s, or a view behind it, needs it whole",
                               ir_op_of(r->g->nodes.p[n].op)->name, HB_ARG(r->g->nodes.p[n].name));
     return HB_STR("views keep it whole");

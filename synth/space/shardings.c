@@ -237,7 +237,7 @@ static double state_price(const builder *b, const syn_sharding *sharding)
 syn_shardings *syn_shardings_build(hb_arena *a, const syn_space *s, int node)
 {
     builder b = {
-        .arena = a, .s = s, .node = node, .n = &s->g->nodes.p[node], .r = &s->f->rule[node]};
+        .arena = a, .s = s, .node = node, .n = &s->g->nodes.p[node], .r = s->f->rule[node]};
     for (b.axis = 0; b.axis < s->mesh->n_axes; b.axis++)
         list_axis_shardings(&b);
     if (s->mesh->n_axes == 1) HB_PUSH(a, &b.on[1], (axis_sharding){.factor = -1, .cut = -1});

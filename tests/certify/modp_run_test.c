@@ -222,7 +222,7 @@ START_TEST(wrong_rules_are_found)
             load l = read_both(a, graphs[1], clusters[0]);
             ir_factors *lie = ir_factorize(a, l.g);
             for (int n = 0; n < l.g->nodes.n; n++) {
-                ir_rule *r = &lie->rule[n];
+                ir_rule *r = lie->rule[n];
                 if (l.g->nodes.p[n].op != wrong[k]) continue;
                 if (wrong[k] == IR_OP_gelu || wrong[k] == IR_OP_norm_apply) {
                     r->linear |= 1u;

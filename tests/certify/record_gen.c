@@ -611,7 +611,7 @@ static void choose(gen *x, const ir_node *n, const ir_rule *r, form *forms)
 static void add_node(gen *x, int node)
 {
     const ir_node *n = &x->g->nodes.p[node];
-    const ir_rule *r = &x->f->rule[node];
+    const ir_rule *r = x->f->rule[node];
     bool update = ir_op_of(n->op)->flags & IR_IN_PLACE;
     form forms[SYN_MAX_AXES];
     int in[IR_MAX_IN], out[IR_MAX_OUT];

@@ -57,12 +57,12 @@ START_TEST(mlp)
     IS("w1.exp_avg", "[f2:6 f1:8]");
     // What a contracted factor leaves behind and which operands may be partial is data too.
     int h = graph_node(graph, "h");
-    const ir_rule *r = &factors->rule[h];
+    const ir_rule *r = factors->rule[h];
     ck_assert_int_eq(r->n_terms, 2);
     ck_assert_int_eq(r->term[2], 1);
     ck_assert_int_eq(r->linear, 7);
     ck_assert_int_eq(r->reducer[0], 's');
-    ck_assert_int_eq(factors->rule[graph_node(graph, "nll.max")].reducer[0], 'm');
+    ck_assert_int_eq(factors->rule[graph_node(graph, "nll.max")]->reducer[0], 'm');
 }
 END_TEST
 
@@ -238,7 +238,7 @@ END_TEST
 static void check_rule(const ir_graph *g, const ir_factors *f, int id, int n, const int *tensors,
                        ir_rule_dim (*dims)[IR_MAX_RANK])
 {
-    const ir_rule *r = &f->rule[id];
+    const ir_rule *r = f->rule[id];
     for (int i = 0; i < n; i++) {
         const ir_tensor *t = &g->tensors.p[tensors[i]];
         int met[IR_MAX_RULE_FACTORS] = {0};
@@ -278,13 +278,13 @@ START_TEST(random_graphs)
         ir_factors *f = ir_factorize(arena, g);
         for (int i = 0; i < g->nodes.n; i++) {
             const ir_node *n = &g->nodes.p[i];
-            check_rule(g, f, i, n->n_in, n->in, f->rule[i].in);
-            check_rule(g, f, i, n->n_out, n->out, f->rule[i].out);
+            check_rule(g, f, i, n->n_in, n->in, f->rule[i]->in);
+            check_rule(g, f, i, n->n_out, n->out, f->rule[i]->out);
             double whole, cut, moved;
             ir_node_work(g, f, i, NULL, 0, &whole, &moved);
             ck_assert(whole >= 0 && moved >= 0);
-            for (int k = 0; k < f->rule[i].n_factors; k++) {
-                ir_part part = {k, f->rule[i].factor[k].size, -1};
+            for (int k = 0; k < f->rule[i]->n_factors; k++) {
+                ir_part part = {k, f->rule[i]->factor[k].size, -1};
                 ir_node_work(g, f, i, &part, 1, &cut, &moved);
                 ck_assert_double_eq(whole, cut);
             }

@@ -412,7 +412,7 @@ static void run_case(const op_case *c)
     int node;
     ir_graph *g = op_case_graph(a, c, false, &node);
     ir_factors *factors = ir_factorize(a, g);
-    f.n = &g->nodes.p[node], f.r = &factors->rule[node];
+    f.n = &g->nodes.p[node], f.r = factors->rule[node];
     interp *x = interp_new(a, g, 1);
     f.in = HB_ARRAY(a, hap_tensor, f.n->n_in + 1);
     f.want = HB_ARRAY(a, hap_tensor, f.n->n_out);

@@ -68,7 +68,7 @@ static void add_parts(const syn_program *p, const ir_rule_dim *dims, const syn_t
 
 static double op_seconds(const syn_program *p, const cost_model *m, const syn_instr *in, int rank)
 {
-    const ir_rule *r = &p->f->rule[in->node];
+    const ir_rule *r = p->f->rule[in->node];
     ir_part part[SYN_MAX_AXES];
     int n = 0;
     double flops = 0, bytes = 0;
