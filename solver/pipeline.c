@@ -204,7 +204,9 @@ typedef struct chart {
     int *open;                        // options that have any layer in time
     int *place;                       // by these: what taking their units adds to a set
     double *rest_forward, *rest_work; // by layer: least of all layers before it
+    double *reach;                    // by kind: most layers that one more unit may take
     int *head;                        // by state: its entries
+    bool *any;                        // by set: has it a state with entries
     HB_VEC(entry) entries;
 } chart;
 
@@ -262,6 +264,36 @@ static double least_of(const chart *c, int layer, bool forward)
     return least;
 }
 
+// Layers that units of a set may leave to others at most: a unit takes no more than its share of
+// the longest stage that it may have.
+static void set_reach(chart *c)
+{
+    const pl_problem *p = c->x->p;
+    for (int i = 0; i < c->n_open; i++) {
+        const pl_option *o = &p->option[c->open[i]];
+        int most = 0, units = 0;
+        for (int from = 0, to = 0; to <= p->n_layers; to++) {
+            while (from < to && !within(work_of(c->x, c->open[i], from, to), c->tau))
+                from++;
+            most = to - from > most ? to - from : most;
+        }
+        for (int k = 0; k < p->n_kinds; k++)
+            units += o->take[k];
+        for (int k = 0; k < p->n_kinds; k++)
+            if (o->take[k] > 0) c->reach[k] = fmax(c->reach[k], (double)most / units);
+    }
+}
+
+static double left_to_others(const chart *c, int set)
+{
+    double layers = 0;
+    for (int k = 0; k < c->x->p->n_kinds; k++) {
+        int used = set / c->scale[k] % c->radix[k] * c->unit[k];
+        layers += (c->x->p->count[k] - used) * c->reach[k];
+    }
+    return layers + PL_SAME_TIME;
+}
+
 static bool open_chart(chart *c, const pipeline *x, double tau)
 {
     const pl_problem *p = x->p;
@@ -271,6 +303,7 @@ static bool open_chart(chart *c, const pipeline *x, double tau)
     c->radix = HB_ARRAY(c->a, int, p->n_kinds + 1);
     c->unit = HB_ARRAY(c->a, int, p->n_kinds + 1);
     c->scale = HB_ARRAY(c->a, int, p->n_kinds + 1);
+    c->reach = HB_ARRAY(c->a, double, p->n_kinds + 1);
     c->rest_forward = HB_ARRAY(c->a, double, p->n_layers + 1);
     c->rest_work = HB_ARRAY(c->a, double, p->n_layers + 1);
     for (int o = 0; o < p->n_options; o++)
@@ -280,6 +313,7 @@ static bool open_chart(chart *c, const pipeline *x, double tau)
         for (int k = 0; k < p->n_kinds && c->unit[k] >= 0; k++)
             if (c->unit[k] > 0)
                 c->place[i] += p->option[c->open[i]].take[k] / c->unit[k] * c->scale[k];
+    set_reach(c);
     for (int l = 0; l < p->n_layers; l++) {
         c->rest_forward[l + 1] = c->rest_forward[l] + least_of(c, l, true);
         c->rest_work[l + 1] = c->rest_work[l] + least_of(c, l, false);
@@ -317,8 +351,8 @@ static void add_entry(chart *c, int state, const entry *e)
 }
 
 // Puts stages of an option before what an entry has, which begins with layer `to`; set: with the
-// option's units.
-static void put_before(chart *c, int behind, int to, int option, int set)
+// option's units; rest: layers that units outside it may take.
+static void put_before(chart *c, int behind, int to, int option, int set, double rest)
 {
     const pipeline *x = c->x;
     const pl_problem *p = x->p;
@@ -327,7 +361,7 @@ static void put_before(chart *c, int behind, int to, int option, int set)
     double link = e.n > 0 ? link_sec(p, to, p->option[option].width, p->option[e.option].width) : 0,
            limit = x->best->sec - (p->rounds - 1) * c->tau;
     if (!within(link, c->tau)) return;
-    for (int from = to - 1; from >= 0; from--) {
+    for (int from = rest < to - 1 ? (int)rest : to - 1; from >= 0; from--) {
         double work = s->work[to] - s->work[from];
         if (!within(work, c->tau)) break;
         if (to - from == p->n_layers && p->least_stages > 1) break;
@@ -341,6 +375,7 @@ static void put_before(chart *c, int behind, int to, int option, int set)
         if (!fits(x, option, from, to, under_way(p, n.round, c->tau))) break;
         if (n.fill + c->rest_forward[from] >= limit || n.round + c->rest_work[from] >= limit)
             continue;
+        c->any[set] = true;
         add_entry(
             c, (set * (p->n_layers + 1) + p->n_layers - from) * x->n_widths + x->width[option], &n);
     }
@@ -349,14 +384,15 @@ static void put_before(chart *c, int behind, int to, int option, int set)
 static void walk_set(chart *c, int set)
 {
     const pl_problem *p = c->x->p;
-    for (int i = 0; i < c->n_open; i++) {
+    for (int i = 0; i < c->n_open && c->any[set]; i++) {
         if (!takes(c, set, c->open[i])) continue;
+        double rest = left_to_others(c, set + c->place[i]);
         for (int done = 0; done < p->n_layers; done++)
             for (int w = 0; w < c->x->n_widths; w++) {
                 int state = (set * (p->n_layers + 1) + done) * c->x->n_widths + w;
                 for (int e = c->head[state]; e > 0; e = c->entries.p[e].next)
                     if (c->entries.p[e].n < p->most_stages)
-                        put_before(c, e, p->n_layers - done, c->open[i], set + c->place[i]);
+                        put_before(c, e, p->n_layers - done, c->open[i], set + c->place[i], rest);
             }
     }
 }
@@ -377,7 +413,7 @@ static int best_entry(const chart *c)
 {
     int n_widths = c->x->n_widths, layers = c->x->p->n_layers, found = 0;
     for (int set = 0; set < c->n_sets; set++)
-        for (int w = 0; w < n_widths; w++)
+        for (int w = 0; w < n_widths && c->any[set]; w++)
             for (int e = c->head[(set * (layers + 1) + layers) * n_widths + w]; e > 0;
                  e = c->entries.p[e].next)
                 if (!found || c->entries.p[e].fill < c->entries.p[found].fill) found = e;
@@ -400,6 +436,8 @@ static double solve(pipeline *x, double tau)
         HB_PUSH(c.a, &c.entries, (entry){0}); // none
         HB_PUSH(c.a, &c.entries, (entry){0}); // no layer yet
         c.head[0] = 1;
+        c.any = HB_ARRAY(c.a, bool, c.n_sets);
+        c.any[0] = true;
         for (int set = 0; set < c.n_sets; set++)
             walk_set(&c, set);
         found = best_entry(&c);
