@@ -298,7 +298,7 @@ void pool_explore(pool *p)
         return;
     }
     explore_meshes(p, 0, p->n_whole);
-    if (slow_variant(p)) return;
+    if (o->brief || slow_variant(p)) return;
     pool_discounts(p);
     drop_devices(p);
     note_first(p);

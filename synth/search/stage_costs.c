@@ -316,7 +316,7 @@ bool syn_stage_costs(hb_arena *a, const syn_chunk *c, const cl_cluster *whole,
     hb_arena *own = hb_arena_new();
     syn_options quick = *o;
     quick.baselines = false;
-    quick.no_pairs = quick.all_devices = true;
+    quick.no_pairs = quick.all_devices = quick.brief = true;
     syn_result r = syn_synthesize(own, c->graph, c->f, group, &quick);
     if (r.status == SYN_OK && r.program) {
         cutting x = {.p = r.program,
