@@ -14,6 +14,7 @@
 #include "ir/variant.h"
 #include "synth/certify/record.h"
 #include "synth/plan/program_print.h"
+#include "synth/plan/search_limits.h"
 #include "synth/price/simulate_plan.h"
 
 static volatile sig_atomic_t interrupts;
@@ -471,6 +472,45 @@ static cli_staged staged_of(hb_arena *a, const request *q, const cli_inputs *in,
                                   .stages = hb_str_c(a, q->stages)}};
 }
 
+// Seconds of the best of few plans without stages; HUGE_VAL: none fits.
+static double brief_seconds(const request *q, const cli_inputs *in)
+{
+    hb_arena *own = hb_arena_new();
+    request quick = *q;
+    quick.syn.all_devices = quick.syn.no_pairs = quick.syn.brief = true;
+    quick.syn.baselines = false;
+    syn_result r = plan(own, &quick, in, true);
+    double sec = r.status == SYN_OK ? r.predicted_sec : HUGE_VAL;
+    hb_arena_free(own);
+    return sec;
+}
+
+// --stages auto. The best plan without stages is looked for in full unless stages are far faster
+// than a brief look finds, and to compare them with. CLI_GO: it is the plan.
+static int plan_or_stages(hb_arena *a, const request *q, const cli_inputs *in, cli_staged *x,
+                          syn_result *res)
+{
+    double brief = brief_seconds(q, in);
+    syn_staged_result s = {.status = SYN_INFEASIBLE};
+    int code = cli_search_stages(a, in, &q->syn, brief, &s);
+    if (code != CLI_GO) return code;
+    bool clear = s.plan && isfinite(brief) && s.plan->predicted_sec * SYN_STAGE_CLEAR < brief,
+         shown = x->out || (!x->json && !x->quiet);
+    if (!clear || shown) {
+        *res = plan(a, q, in, true);
+        x->about.whole = res;
+        if (res->status == SYN_OK && s.plan && res->predicted_sec <= s.plan->predicted_sec)
+            s.plan = NULL;
+    }
+    if (s.plan && in->cluster->cls[0].kind == CL_GPU)
+        fputs("hapc: note: stages do not run on GPUs yet; --stages off plans what does\n", stderr);
+    if (s.plan) return cli_give_stages(a, in, x, &s);
+    if (!q->quiet)
+        fprintf(stderr, "hapc: note: no stages are faster%s%.*s\n", s.why.n ? ": " : "",
+                HB_ARG(s.why));
+    return CLI_GO;
+}
+
 static int plan_stages(hb_arena *a, const request *q, int argc, char **argv)
 {
     request whole = *q;
@@ -505,17 +545,13 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     if (!load(a, &q, choose, &whole, &in) || !ask(a, &q, true, NULL)) return CLI_INPUT;
     dump_front(a, q.dumps, q.file[0], &whole, in.g);
     if (q.only_check) return say_inputs(&q, &in);
-    syn_result res = plan(a, &q, &in, choose);
+    syn_result res;
     if (search_stages) {
-        hb_str why;
         cli_staged x = staged_of(a, &q, &in, argc, argv);
-        x.about.whole = &res;
-        code = cli_search_stages(a, &in, &q.syn, &x,
-                                 res.status == SYN_OK ? res.predicted_sec : HUGE_VAL, &why);
+        code = plan_or_stages(a, &q, &in, &x, &res);
         if (code != CLI_GO) return code;
-        if (!q.quiet)
-            fprintf(stderr, "hapc: note: no stages are faster%s%.*s\n", why.n ? ": " : "",
-                    HB_ARG(why));
+    } else {
+        res = plan(a, &q, &in, choose);
     }
     dump(a, q.dumps, &in, res.program);
     if (res.status != SYN_OK) return no_plan(&res);

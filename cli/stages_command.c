@@ -163,7 +163,8 @@ static int say(hb_arena *a, const cli_staged *x, const syn_staged *p)
     return fflush(stdout) == 0 ? CLI_OK : cli_error(CLI_INPUT, "cannot write to stdout");
 }
 
-static int give(hb_arena *a, const cli_inputs *in, const cli_staged *x, const syn_staged_result *r)
+int cli_give_stages(hb_arena *a, const cli_inputs *in, const cli_staged *x,
+                    const syn_staged_result *r)
 {
     hb_str why;
     if (!emit_supported(a, in->g, &why)) return cli_error(CLI_INPUT, "%.*s", HB_ARG(why));
@@ -201,19 +202,15 @@ int cli_plan_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, con
     if (!res.plan) return no_plan(&res);
     cli_staged compared = *x;
     if (x->out || (!x->json && !x->quiet)) compared.about.whole = without_stages(a, in, o);
-    return give(a, in, &compared, &res);
+    return cli_give_stages(a, in, &compared, &res);
 }
 
-int cli_search_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, const cli_staged *x,
-                      double worth, hb_str *why)
+int cli_search_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, double worth,
+                      syn_staged_result *out)
 {
     hb_diag *d = hb_diag_new(a);
-    syn_staged_result res = syn_search_stages(a, in->g, &in->model, o, worth, d);
+    *out = syn_search_stages(a, in->g, &in->model, o, worth, d);
     hb_diag_print(d, stderr);
     if (hb_diag_count(d) > 0) return CLI_INPUT;
-    *why = res.why;
-    if (!res.plan) return res.status == SYN_FAILED_CHECK ? no_plan(&res) : CLI_GO;
-    if (in->cluster->cls[0].kind == CL_GPU)
-        fputs("hapc: note: stages do not run on GPUs yet; --stages off plans what does\n", stderr);
-    return give(a, in, x, &res);
+    return !out->plan && out->status == SYN_FAILED_CHECK ? no_plan(out) : CLI_GO;
 }

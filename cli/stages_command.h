@@ -16,8 +16,12 @@ typedef struct cli_staged {
 
 // Plans, proves, writes and reports stages; in: the step without a variant. Returns the exit code.
 int cli_plan_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, const cli_staged *x);
-// Looks for stages that take less than `worth` seconds. Where there are none, CLI_GO, and why.
-int cli_search_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, const cli_staged *x,
-                      double worth, hb_str *why);
+// Looks for stages that take less than `worth` seconds, and proves them. CLI_GO: *out has the plan,
+// or says why there is none.
+int cli_search_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, double worth,
+                      syn_staged_result *out);
+// Writes and reports a plan of stages. Returns the exit code.
+int cli_give_stages(hb_arena *a, const cli_inputs *in, const cli_staged *x,
+                    const syn_staged_result *r);
 
 #endif

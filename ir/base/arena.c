@@ -24,6 +24,7 @@ struct chunk {
 struct hb_arena {
     chunk *head;
     size_t next_cap;
+    hb_arena *parent, *inner, *next; // inner: its first arena within; next: of the parent's
 };
 
 // Exit code 3, as where no plan exists: hapc could make none.
@@ -65,9 +66,29 @@ hb_arena *hb_arena_new(void)
     return a;
 }
 
+hb_arena *hb_arena_within(hb_arena *a)
+{
+    hb_arena *b = hb_arena_new();
+    b->parent = a;
+    b->next = a->inner;
+    a->inner = b;
+    return b;
+}
+
+static void leave_parent(hb_arena *a)
+{
+    hb_arena **link = &a->parent->inner;
+    while (*link != a)
+        link = &(*link)->next;
+    *link = a->next;
+}
+
 void hb_arena_free(hb_arena *a)
 {
     if (!a) return;
+    if (a->parent) leave_parent(a);
+    while (a->inner)
+        hb_arena_free(a->inner);
     for (chunk *c = a->head, *next; c; c = next) {
         next = c->next;
         free(c);
@@ -77,6 +98,7 @@ void hb_arena_free(hb_arena *a)
 
 void hb_arena_join(hb_arena *a, hb_arena *b)
 {
+    hb_assert(!b->parent && !b->inner);
     chunk **end = &a->head; // behind the newest of a, whose room stays
     while (*end)
         end = &(*end)->next;

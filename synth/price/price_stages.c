@@ -188,9 +188,9 @@ static void put_part(hb_arena *a, const cutting *c, int part, int m, items *to)
             besides += first_seconds(c, i);
         else if (works)
             done = fmin(fmax(done, c->ends[i]), len);
-        unsigned end = n ? ir_op_of(n->op)->flags & IR_PORT : 0;
-        if (end == 0) continue;
-        x.send = end == IR_SEND;
+        unsigned flags = n ? ir_op_of(n->op)->flags & IR_PORT : 0;
+        if (flags == 0) continue;
+        x.send = flags == IR_SEND;
         x.port = (int)n->attr[ir_attr_index(n->op, "port")].i;
         x.message = ir_in_slot(in->turn) ? m : 0;
         x.sec = done - at + besides;

@@ -77,7 +77,6 @@ syn_program *syn_program_for(hb_arena *a, const syn_program *p, const ir_graph *
     syn_program *q = hb_copy(a, p, sizeof *p);
     q->arena = a;
     q->g = g;
-    q->f = ir_factorize(a, g);
     q->cluster = c;
     COPY(a, &q->tensors);
     COPY(a, &q->instr);

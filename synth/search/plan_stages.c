@@ -147,7 +147,13 @@ static syn_result plan_graph(planner *x, syn_staged *p, int s, bool gradients_fi
         if (res.program) g->depth = known->depth;
         return res;
     }
-    syn_result res = syn_synthesize(x->a, g, ir_factorize(x->a, g), &x->models[s], &o);
+    if (o.mesh == SYN_MESH_AUTO) o.mesh = x->wish[s].mesh;
+    const ir_factors *f = ir_factorize(x->a, g);
+    syn_result res = syn_synthesize(x->a, g, f, &x->models[s], &o);
+    if (res.status == SYN_INFEASIBLE && o.mesh != x->o->mesh) {
+        o.mesh = x->o->mesh;
+        res = syn_synthesize(x->a, g, f, &x->models[s], &o);
+    }
     p->plan_sec += res.plan_sec;
     if (res.status == SYN_OK) {
         cost_model own = x->models[s];

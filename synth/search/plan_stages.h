@@ -8,8 +8,9 @@
 
 typedef struct syn_stage_wish {
     int first_layer;
-    const bool *machine; // of the cluster, by number
-    int under_way;       // micro-batches at most; 0: as memory allows
+    const bool *machine;  // of the cluster, by number
+    int under_way;        // micro-batches at most; 0: as memory allows
+    syn_mesh_choice mesh; // where the options have none
 } syn_stage_wish;
 
 typedef struct syn_staged_result {

@@ -22,12 +22,14 @@ typedef struct asked { // costs of a group that are known
     int64_t micro;
     bool again, fits;
     pl_option costs;
+    syn_mesh_choice mesh;
 } asked;
 
 typedef struct found { // the quickest pipeline of one table
     pl_plan plan;
     pl_problem *table;
     int *group; // by its options
+    syn_mesh_choice *mesh;
     int64_t micro;
     bool again;
 } found;
@@ -44,10 +46,11 @@ typedef struct searcher {
     HB_VEC(asked) known;
     HB_VEC(syn_chunk *) chunks; // by power of two, twice: not again, again; NULL: not yet
     HB_VEC(found) found;
-    double best; // of all tables
-    syn_known_stages *stages;
-    syn_staged_result lead; // the best plan
-    double lead_sec;        // less than which counts
+    double best;              // of all tables
+    syn_staged_result lead;   // the best plan
+    hb_arena *of_lead;        // where it lies
+    syn_known_stages *stages; // of it
+    double lead_sec;          // less than which counts
     hb_str why;
     double begin;
 } searcher;
@@ -177,21 +180,22 @@ static const asked *costs_of(searcher *x, int of, int64_t micro, bool again)
             return &x->known.p[i];
     asked v = {.group = of, .micro = micro, .again = again};
     const syn_chunk *c = chunk_of(x, micro, again);
-    v.fits = c && syn_stage_costs(x->a, c, x->m->cluster, &x->groups.p[of].model, x->o, &v.costs);
+    v.fits = c && syn_stage_costs(x->a, c, x->m->cluster, &x->groups.p[of].model, x->o, &v.costs,
+                                  &v.mesh);
     v.costs.take = x->groups.p[of].take;
     HB_PUSH(x->a, &x->known, v);
     return &x->known.p[x->known.n - 1];
 }
 
 // A table: the options of some groups, by their costs.
-static int options_of(searcher *x, const grouping *g, int64_t micro, bool again, pl_option *option,
-                      int *of)
+static int options_of(searcher *x, const grouping *g, pl_option *option, found *f)
 {
     int n = 0;
     for (int i = 0; i < g->group.n && !over(x); i++) {
-        const asked *v = costs_of(x, g->group.p[i], micro, again);
+        const asked *v = costs_of(x, g->group.p[i], f->micro, f->again);
         if (!v->fits) continue;
-        of[n] = g->group.p[i];
+        f->group[n] = g->group.p[i];
+        f->mesh[n] = v->mesh;
         option[n++] = v->costs;
     }
     return n;
@@ -244,8 +248,11 @@ static double look_at(searcher *x, const grouping *g, int64_t micro, bool again,
     const syn_chunk *c = chunk_of(x, micro, again);
     pl_option *option = HB_ARRAY(x->a, pl_option, g->group.n + 1);
     int *count = HB_ARRAY(x->a, int, x->kinds.n + 1);
-    found f = {.group = HB_ARRAY(x->a, int, g->group.n + 1), .micro = micro, .again = again};
-    int n = c ? options_of(x, g, micro, again, option, f.group) : 0;
+    found f = {.group = HB_ARRAY(x->a, int, g->group.n + 1),
+               .mesh = HB_ARRAY(x->a, syn_mesh_choice, g->group.n + 1),
+               .micro = micro,
+               .again = again};
+    int n = c ? options_of(x, g, option, &f) : 0;
     for (int k = 0; k < x->kinds.n; k++)
         count[k] = x->kinds.p[k].n;
     *tight = c && n == 0;
@@ -331,48 +338,48 @@ static int by_seconds(const void *x, const void *y)
 }
 
 // Which machines a pipeline's stages have: of each kind the first that are left.
-static bool take_machines(searcher *x, const found *f, syn_stage_wish *wish, cost_model *model,
-                          int **rank)
+static bool take_machines(searcher *x, hb_arena *a, const found *f, syn_stage_wish *wish,
+                          cost_model *model, int **rank)
 {
     const cl_cluster *c = x->m->cluster;
-    int *used = HB_ARRAY(x->a, int, x->kinds.n + 1);
+    int *used = HB_ARRAY(a, int, x->kinds.n + 1);
     for (int s = 0; s < f->plan.n; s++) {
         const pl_stage *v = &f->plan.stage[s];
         const group *g = &x->groups.p[f->group[v->option]];
-        bool *machine = HB_ARRAY(x->a, bool, c->n_machines + 1);
+        bool *machine = HB_ARRAY(a, bool, c->n_machines + 1);
         for (int k = 0; k < x->kinds.n; k++)
             for (int i = 0; i < g->take[k]; i++)
                 machine[x->kinds.p[k].machine[used[k]++]] = true;
-        wish[s] = (syn_stage_wish){v->first, machine, v->under_way};
-        rank[s] = HB_ARRAY(x->a, int, c->n_ranks + 1);
-        if (!syn_stage_model(x->a, x->m, machine, rank[s], &model[s], x->d)) return false;
+        wish[s] = (syn_stage_wish){v->first, machine, v->under_way, f->mesh[v->option]};
+        rank[s] = HB_ARRAY(a, int, c->n_ranks + 1);
+        if (!syn_stage_model(a, x->m, machine, rank[s], &model[s], x->d)) return false;
     }
     return true;
 }
 
-static syn_staged_result plan_found(searcher *x, const found *f)
+static syn_staged_result plan_found(searcher *x, hb_arena *a, syn_known_stages *known,
+                                    const found *f)
 {
     syn_staged_result r = {.status = SYN_INFEASIBLE};
     syn_stage_wish wish[IR_MAX_STAGES];
     cost_model model[IR_MAX_STAGES];
     int *rank[IR_MAX_STAGES];
-    bool *all = HB_ARRAY(x->a, bool, x->step->n_blocks + 1);
+    bool *all = HB_ARRAY(a, bool, x->step->n_blocks + 1);
     for (int b = 0; b < x->step->n_blocks; b++)
         all[b] = true;
-    ir_graph *v = ir_variant(x->a, x->step, f->micro, f->again ? all : NULL, x->d);
-    if (!v || !take_machines(x, f, wish, model, rank)) return r;
-    return syn_try_stages(x->a, v, x->m->cluster, f->plan.n, wish, model, rank, x->o, x->stages,
-                          x->d);
+    ir_graph *v = ir_variant(a, x->step, f->micro, f->again ? all : NULL, x->d);
+    if (!v || !take_machines(x, a, f, wish, model, rank)) return r;
+    return syn_try_stages(a, v, x->m->cluster, f->plan.n, wish, model, rank, x->o, known, x->d);
 }
 
 // Plans a pipeline in full. Whether it takes the lead.
-static bool try_plan(searcher *x, const found *f)
+static bool try_plan(searcher *x, hb_arena *a, syn_known_stages *known, const found *f)
 {
-    syn_staged_result r = plan_found(x, f);
+    syn_staged_result r = plan_found(x, a, known, f);
     if (x->o->log && r.plan)
         fprintf(x->o->log, "stages: %d planned: %.6g ms, %.6g by the table\n", f->plan.n,
                 r.plan->predicted_sec * 1e3, f->plan.sec * 1e3);
-    if (!r.plan && !x->lead.plan) x->lead.why = r.why;
+    if (!r.plan && !x->lead.plan) x->lead.why = hb_str_n(x->a, r.why.p, r.why.n);
     if (!r.plan || r.plan->predicted_sec >= x->lead_sec) return false;
     x->lead = r;
     x->lead_sec = r.plan->predicted_sec;
@@ -406,7 +413,7 @@ static void move_layers(searcher *x, found *f)
             if (!move_layer(f, i / 2, i % 2, &g)) continue;
             if (g.plan.sec > f->plan.sec * SYN_STAGE_MOVED) continue;
             tries++;
-            if (!try_plan(x, &g)) continue;
+            if (!try_plan(x, x->of_lead, x->stages, &g)) continue;
             *f = g;
             gains = true;
         }
@@ -421,7 +428,16 @@ static void plan_best(searcher *x)
     for (int i = 0; i < x->found.n && i < SYN_STAGE_PLANS && !(x->lead.plan && over(x)); i++) {
         found *f = &x->found.p[i];
         if (f->plan.sec > x->lead_sec * SYN_STAGE_NEAR || hb_diag_count(x->d) > 0) break;
-        if (try_plan(x, f)) best = f;
+        hb_arena *a = hb_arena_within(x->a);
+        syn_known_stages *known = syn_known_stages_new(a);
+        if (try_plan(x, a, known, f)) {
+            hb_arena_free(x->of_lead);
+            x->of_lead = a;
+            x->stages = known;
+            best = f;
+        } else {
+            hb_arena_free(a);
+        }
     }
     if (best && hb_diag_count(x->d) == 0) move_layers(x, best);
 }
@@ -433,7 +449,6 @@ syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_mode
         .a = a, .step = step, .m = m, .o = o, .d = d, .best = INFINITY, .begin = pool_now()};
     syn_staged_result r = {.status = SYN_INFEASIBLE};
     x.layers = syn_layers_new(a, step);
-    x.stages = syn_known_stages_new(a);
     x.lead_sec = worth;
     r.why = m->cluster->n_machines < 2 ? HB_STR("stages want two machines or more")
                                        : HB_STR("stages want two layers or more");

@@ -310,7 +310,8 @@ static double network_of(const cl_cluster *c, const cl_cluster *group)
 }
 
 bool syn_stage_costs(hb_arena *a, const syn_chunk *c, const cl_cluster *whole,
-                     const cost_model *group, const syn_options *o, pl_option *out)
+                     const cost_model *group, const syn_options *o, pl_option *out,
+                     syn_mesh_choice *mesh)
 {
     const syn_layers *l = c->layers;
     hb_arena *own = hb_arena_new();
@@ -330,6 +331,7 @@ bool syn_stage_costs(hb_arena *a, const syn_chunk *c, const cl_cluster *whole,
         double places = 0;
         for (int i = 0; i < l->n_few; i++)
             places += b.place[i];
+        *mesh = r.program->mesh->n_axes > 1 ? SYN_MESH_MACHINES : SYN_MESH_FLAT;
         out->width = network_of(whole, group->cluster);
         out->forward = by_layer(a, l, x.forward, 1);
         out->backward = by_layer(a, l, x.backward, 1);

@@ -42,11 +42,11 @@ typedef struct syn_options {
     bool vary_chunks, vary_blocks;   // syn_plan: chosen for a large graph, too, that has a plan
     const syn_lead *lead;            // NULL: none
     bool all_devices;                // none is left out
-    bool brief;                      // starting ratios alone, without what makes a plan better still
-    const bool *devices;             // by rank of the cluster: these alone, all; NULL: any
-    struct syn_known_sets *known;    // of devices, from other variants of the step; NULL: none
-    bool gradients_first;            // of a stage: they are sent before weight gradients are made
-    bool wary;                       // of few layers: workspace counts, as far as it is known
+    bool brief;                   // starting ratios alone, without what makes a plan better still
+    const bool *devices;          // by rank of the cluster: these alone, all; NULL: any
+    struct syn_known_sets *known; // of devices, from other variants of the step; NULL: none
+    bool gradients_first;         // of a stage: they are sent before weight gradients are made
+    bool wary;                    // of few layers: workspace counts, as far as it is known
     // Where memory binds: states may lie where it is free, workspace counts from the first plan.
     bool memory_first;
     bool loose; // what fits with nothing in flight alone does not count (another variant may)

@@ -73,6 +73,34 @@ static double distance(const hap_tensor *x, const hap_tensor *y)
     return sqrt(s);
 }
 
+// Factors of the unrolled step as they are found and as they are shared.
+static void same_factors(hb_arena *a, const ir_graph *v)
+{
+    const ir_factors *f = ir_factorize(a, v);
+    const ir_graph *u = ir_unroll_factors(a, v, v->micro_batches, &f);
+    const ir_factors *own = ir_factorize(a, u);
+    for (int k = 0; k < u->nodes.n; k++) {
+        const ir_rule *x = f->rule[k], *y = own->rule[k];
+        ck_assert(x->n_factors == y->n_factors && x->n_terms == y->n_terms);
+        ck_assert(x->linear == y->linear && !memcmp(x->reducer, y->reducer, sizeof x->reducer));
+        ck_assert(!memcmp(x->term, y->term, sizeof x->term));
+        ck_assert(!memcmp(x->in, y->in, sizeof x->in) && !memcmp(x->out, y->out, sizeof x->out));
+        for (int i = 0; i < x->n_factors; i++) {
+            const ir_class *p = &f->cls[x->factor[i].cls], *q = &own->cls[y->factor[i].cls];
+            ck_assert(x->factor[i].size == y->factor[i].size);
+            ck_assert(x->factor[i].whole == y->factor[i].whole);
+            ck_assert(p->size == q->size && p->grain == q->grain && p->whole == q->whole);
+        }
+    }
+    for (int t = 0; t < u->tensors.n; t++)
+        for (int d = 0; d < u->tensors.p[t].rank; d++) {
+            const ir_dim_factors *x = &f->dim[t][d], *y = &own->dim[t][d];
+            ck_assert_int_eq(x->n, y->n);
+            for (int i = 0; i < x->n; i++)
+                ck_assert(f->cls[x->cls[i]].size == own->cls[y->cls[i]].size);
+        }
+}
+
 // One step of both, from the same start: the worst relative difference of loss and gradients.
 static double difference(hb_arena *a, const ir_graph *g, const ir_graph *v, uint64_t seed)
 {
@@ -193,34 +221,6 @@ static const ir_node *stands(const ir_graph *v, const char *name, ir_turn turn, 
     const ir_node *n = &v->nodes.p[graph_node(v, name)];
     ck_assert_msg(n->turn == turn && n->op == op, "%s", name);
     return n;
-}
-
-// Factors of the unrolled step as they are found and as they are shared.
-static void same_factors(hb_arena *a, const ir_graph *v)
-{
-    const ir_factors *f = ir_factorize(a, v);
-    const ir_graph *u = ir_unroll_factors(a, v, v->micro_batches, &f);
-    const ir_factors *own = ir_factorize(a, u);
-    for (int k = 0; k < u->nodes.n; k++) {
-        const ir_rule *x = f->rule[k], *y = own->rule[k];
-        ck_assert(x->n_factors == y->n_factors && x->n_terms == y->n_terms);
-        ck_assert(x->linear == y->linear && !memcmp(x->reducer, y->reducer, sizeof x->reducer));
-        ck_assert(!memcmp(x->term, y->term, sizeof x->term));
-        ck_assert(!memcmp(x->in, y->in, sizeof x->in) && !memcmp(x->out, y->out, sizeof x->out));
-        for (int i = 0; i < x->n_factors; i++) {
-            const ir_class *p = &f->cls[x->factor[i].cls], *q = &own->cls[y->factor[i].cls];
-            ck_assert(x->factor[i].size == y->factor[i].size);
-            ck_assert(x->factor[i].whole == y->factor[i].whole);
-            ck_assert(p->size == q->size && p->grain == q->grain && p->whole == q->whole);
-        }
-    }
-    for (int t = 0; t < u->tensors.n; t++)
-        for (int d = 0; d < u->tensors.p[t].rank; d++) {
-            const ir_dim_factors *x = &f->dim[t][d], *y = &own->dim[t][d];
-            ck_assert_int_eq(x->n, y->n);
-            for (int i = 0; i < x->n; i++)
-                ck_assert(f->cls[x->cls[i]].size == own->cls[y->cls[i]].size);
-        }
 }
 
 START_TEST(structure)
