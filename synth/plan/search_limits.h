@@ -54,7 +54,7 @@
 #define SYN_STAGE_SETS  64   // multisets of machines: with more, all groups of a table have one size [set]
 #define SYN_STAGE_MIXED 16   // with more, all machines of a group are equal [set]
 #define SYN_STAGE_PLANS 4    // quickest pipelines of tables that are planned in full [set]
-#define SYN_STAGE_MOVES 8    // stages whose borders are moved, and how often that is tried [set]
+#define SYN_STAGE_MOVES 8    // stages whose borders are moved, devices left out, and how often a layer is moved [set]
 #define SYN_STAGE_MOVED 1.3  // times by its table: a pipeline with a layer moved this slow is not tried [tried]
 #define SYN_STAGE_CLEAR 2    // times: stages so much faster than a brief search without are not compared in full [set]
 #define SYN_STAGE_NEAR  1.15 // times the best: a pipeline this slow by its table is not [set]

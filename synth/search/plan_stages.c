@@ -137,7 +137,6 @@ static syn_result plan_graph(planner *x, syn_staged *p, int s, bool gradients_fi
     ir_graph *g = p->cut->graph[s];
     syn_options o = *x->o;
     o.baselines = false;
-    o.all_devices = true;
     o.gradients_first = gradients_first;
     const cl_cluster *c = x->models[s].cluster;
     const known_stage *known = known_of(x, g, c, gradients_first);

@@ -357,6 +357,7 @@ static bool take_machines(searcher *x, hb_arena *a, const found *f, syn_stage_wi
     return true;
 }
 
+// Many stages are planned on all devices of their machines: the table has chosen these.
 static syn_staged_result plan_found(searcher *x, hb_arena *a, syn_known_stages *known,
                                     const found *f)
 {
@@ -364,12 +365,14 @@ static syn_staged_result plan_found(searcher *x, hb_arena *a, syn_known_stages *
     syn_stage_wish wish[IR_MAX_STAGES];
     cost_model model[IR_MAX_STAGES];
     int *rank[IR_MAX_STAGES];
+    syn_options o = *x->o;
+    o.all_devices = o.all_devices || f->plan.n > SYN_STAGE_MOVES;
     bool *all = HB_ARRAY(a, bool, x->step->n_blocks + 1);
     for (int b = 0; b < x->step->n_blocks; b++)
         all[b] = true;
     ir_graph *v = ir_variant(a, x->step, f->micro, f->again ? all : NULL, x->d);
     if (!v || !take_machines(x, a, f, wish, model, rank)) return r;
-    return syn_try_stages(a, v, x->m->cluster, f->plan.n, wish, model, rank, x->o, known, x->d);
+    return syn_try_stages(a, v, x->m->cluster, f->plan.n, wish, model, rank, &o, known, x->d);
 }
 
 // Plans a pipeline in full. Whether it takes the lead.

@@ -83,7 +83,7 @@ static syn_staged_result planned(hb_arena *a, ir_graph *g, int n, const int *fir
         bool *machine = HB_ARRAY(a, bool, c->n_machines);
         machine[s] = true;
         rank[s] = HB_ARRAY(a, int, c->n_ranks);
-        w[s] = (syn_stage_wish){first[s], machine, limit[s]};
+        w[s] = (syn_stage_wish){.first_layer = first[s], .machine = machine, .under_way = limit[s]};
         m[s] = (cost_model){.cluster = cl_part(a, c, machine, rank[s])};
     }
     syn_staged_result r = syn_plan_stages(a, g, c, n, w, m, rank, &o, d);
