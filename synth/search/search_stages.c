@@ -337,6 +337,13 @@ static int by_seconds(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
+// Many stages are planned on all devices of their machines, and on the kind of mesh, that their
+// costs are of.
+static bool many(const found *f)
+{
+    return f->plan.n > SYN_STAGE_MOVES;
+}
+
 // Which machines a pipeline's stages have: of each kind the first that are left.
 static bool take_machines(searcher *x, hb_arena *a, const found *f, syn_stage_wish *wish,
                           cost_model *model, int **rank)
@@ -350,14 +357,14 @@ static bool take_machines(searcher *x, hb_arena *a, const found *f, syn_stage_wi
         for (int k = 0; k < x->kinds.n; k++)
             for (int i = 0; i < g->take[k]; i++)
                 machine[x->kinds.p[k].machine[used[k]++]] = true;
-        wish[s] = (syn_stage_wish){v->first, machine, v->under_way, f->mesh[v->option]};
+        syn_mesh_choice mesh = many(f) ? f->mesh[v->option] : SYN_MESH_AUTO;
+        wish[s] = (syn_stage_wish){v->first, machine, v->under_way, mesh};
         rank[s] = HB_ARRAY(a, int, c->n_ranks + 1);
         if (!syn_stage_model(a, x->m, machine, rank[s], &model[s], x->d)) return false;
     }
     return true;
 }
 
-// Many stages are planned on all devices of their machines: the table has chosen these.
 static syn_staged_result plan_found(searcher *x, hb_arena *a, syn_known_stages *known,
                                     const found *f)
 {
@@ -366,7 +373,7 @@ static syn_staged_result plan_found(searcher *x, hb_arena *a, syn_known_stages *
     cost_model model[IR_MAX_STAGES];
     int *rank[IR_MAX_STAGES];
     syn_options o = *x->o;
-    o.all_devices = o.all_devices || f->plan.n > SYN_STAGE_MOVES;
+    o.all_devices = o.all_devices || many(f);
     bool *all = HB_ARRAY(a, bool, x->step->n_blocks + 1);
     for (int b = 0; b < x->step->n_blocks; b++)
         all[b] = true;
@@ -408,7 +415,7 @@ static bool move_layer(const found *f, int border, bool up, found *out)
 // Layers are moved over borders as long as that gains, where stages are few.
 static void move_layers(searcher *x, found *f)
 {
-    bool gains = f->plan.n <= SYN_STAGE_MOVES;
+    bool gains = !many(f);
     for (int tries = 0; gains && tries < SYN_STAGE_MOVES && !over(x);) {
         gains = false;
         for (int i = 2; i < 2 * f->plan.n && tries < SYN_STAGE_MOVES && !over(x); i++) {
