@@ -205,7 +205,7 @@ static hb_str curves_text(correction *x, const hb_tree *curves)
         hb_puts(&b, ",\n ");
         hb_put_json(&b, curves->key[i]);
         hb_puts(&b, ": ");
-        plan_put_json(&b, curves->v[i]);
+        hb_put_tree(&b, curves->v[i]);
     }
     if (!curves) hb_puts(&b, ",\n \"classes\": {}");
     hb_puts(&b, ",\n \"corrections\": [");

@@ -118,7 +118,7 @@ static bool print_group(group *g, hb_str name, hb_buf *json)
     const hb_tree *classes = cli_list_at(g->plan, "classes");
     for (int i = 0; json && i < g->calls.n; i++) {
         hb_puts(json, i ? "," : "{\"kind\":\"calls\",\"calls\":[");
-        plan_put_json(json, g->instr->v[g->calls.p[i]]);
+        hb_put_tree(json, g->instr->v[g->calls.p[i]]);
     }
     if (json && g->calls.n > 0) hb_puts(json, "]}");
     if (json || g->calls.n == 0) return g->calls.n > 0;
@@ -262,9 +262,9 @@ bool explain_network(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *json
             add_call(&g, i);
     if (json) {
         hb_puts(json, "{\"kind\":\"network\",\"network\":");
-        plan_put_json(json, network);
+        hb_put_tree(json, network);
         hb_puts(json, ",\"machines\":");
-        plan_put_json(json, machines);
+        hb_put_tree(json, machines);
         hb_puts(json, "}");
         return true;
     }

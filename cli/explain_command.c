@@ -301,12 +301,12 @@ static void put_item(hb_buf *b, const view *v, const item *x)
     hb_puts(b, ",\"buffers\":[");
     for (int k = 0; k < x->buffers.n; k++) {
         if (k) hb_putc(b, ',');
-        plan_put_json(b, v->tensors->v[x->buffers.p[k]]);
+        hb_put_tree(b, v->tensors->v[x->buffers.p[k]]);
     }
     hb_puts(b, "],\"calls\":[");
     for (int k = 0; k < x->calls.n; k++) {
         if (k) hb_putc(b, ',');
-        plan_put_json(b, v->instr->v[x->calls.p[k]]);
+        hb_put_tree(b, v->instr->v[x->calls.p[k]]);
     }
     hb_puts(b, "],\"alternatives\":[");
     for (int i = 0; i < x->n_alt; i++) {
@@ -481,7 +481,7 @@ static bool explain_calls(const view *v, int64_t line, hb_buf *json)
         int alike = json ? 1 : alike_from(v, calls, n, i);
         if (json) {
             hb_puts(json, i ? "," : "{\"kind\":\"calls\",\"calls\":[");
-            plan_put_json(json, v->instr->v[calls[i]]);
+            hb_put_tree(json, v->instr->v[calls[i]]);
         } else if (alike > 0) {
             print_instr(v, calls[i], alike);
         }

@@ -91,10 +91,10 @@ static bool put_devices(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *j
         if (!is_rank(a, ranks->v[i], name)) continue;
         int64_t k = cli_plan_int(ranks->v[i], "class", -1);
         hb_puts(json, any ? ",{\"rank\":" : "{\"kind\":\"devices\",\"devices\":[{\"rank\":");
-        plan_put_json(json, ranks->v[i]);
+        hb_put_tree(json, ranks->v[i]);
         hb_puts(json, ",\"class\":");
         if (k >= 0 && k < classes->n)
-            plan_put_json(json, classes->v[k]);
+            hb_put_tree(json, classes->v[k]);
         else
             hb_puts(json, "null");
         hb_putc(json, '}');
@@ -140,7 +140,7 @@ bool explain_stage(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *json)
         if (!hb_str_eq(name, hb_fmt(a, "stage %d", s))) continue;
         if (json) {
             hb_puts(json, "{\"kind\":\"stage\",\"stage\":");
-            plan_put_json(json, list->v[s]);
+            hb_put_tree(json, list->v[s]);
             hb_putc(json, '}');
         } else {
             print_stage(a, plan, s);
@@ -161,7 +161,7 @@ bool explain_cut(hb_arena *a, const hb_tree *plan, hb_str name, hb_buf *json)
             continue;
         if (json) {
             hb_puts(json, any ? "," : "{\"kind\":\"cuts\",\"cuts\":[");
-            plan_put_json(json, c);
+            hb_put_tree(json, c);
             any = true;
             continue;
         }

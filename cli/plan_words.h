@@ -13,7 +13,6 @@ hb_str plan_state_words(hb_arena *a, const hb_tree *plan, const hb_tree *tensor)
 // A text of states as the search prints them, "R S(1:h4@compute) -> S(2:h4@compute)", with words
 // for what is known: "whole, cut by heads -> cut by heads".
 hb_str plan_text_words(hb_arena *a, const hb_tree *plan, hb_str text);
-void plan_put_json(hb_buf *b, const hb_tree *t); // a part of plan.json as it stands there
 // "transformer.h.3.mlp" as "transformer.h.*.mlp": numbers between dots.
 hb_str plan_pattern(hb_arena *a, hb_str name);
 

@@ -79,6 +79,11 @@ cl_cluster *cl_read_changed(hb_arena *a, const char *path, const char *devices_p
 // The machines that are marked, as a cluster of their own: classes and ranks are numbered anew.
 // rank: room for as many as c has; by rank of the part, that of c.
 cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *machine, int *rank);
+// The text of a cluster file without the ranks that are marked: machines and their links, hosts and
+// the network stay as they are, machines without devices go. src: a file that cl_read takes; at
+// least one rank is left. curves: path of the measured curves from where the text will stand;
+// empty: as src names them. Empty after an error was added to d (emulated hosts cannot lose some).
+hb_str cl_left(hb_arena *a, const hb_source *src, const bool *gone, hb_str curves, hb_diag *d);
 void cl_print(hb_buf *out, const cl_cluster *c);
 // The catalogue's GPU that a driver calls `name` ("NVIDIA A100-SXM4-40GB": A100-40GB); empty: none.
 hb_str cl_model_of(hb_arena *a, const char *devices_path, hb_str name);

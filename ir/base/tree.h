@@ -29,6 +29,9 @@ struct hb_tree {
 hb_tree *hb_json_read(hb_arena *a, const hb_source *src, hb_diag *d);
 hb_tree *hb_yaml_read(hb_arena *a, const hb_source *src, hb_diag *d);
 
+// The tree as JSON, which is YAML too; numbers as they were written.
+void hb_put_tree(hb_buf *b, const hb_tree *t);
+
 hb_tree *hb_get(const hb_tree *table, const char *key); // NULL if absent (or not a table)
 // Errors on every key of `table` that is not among names, with the nearest as hint.
 void hb_only_keys(const hb_tree *table, const char *const *names, int n, const hb_source *src,

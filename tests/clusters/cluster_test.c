@@ -87,6 +87,80 @@ START_TEST(unlike_devices_are_joined)
 }
 END_TEST
 
+// Rank `r` of the one and `q` of the other are the same device in the same place.
+static void same_rank(const cl_cluster *x, int r, const cl_cluster *y, int q)
+{
+    const cl_class *a = &x->cls[x->class_of[r]], *b = &y->cls[y->class_of[q]];
+    const cl_machine *m = &x->machine[x->machine_of[r]], *k = &y->machine[y->machine_of[q]];
+    ck_assert(hb_str_eq(a->model, b->model));
+    ck_assert(a->f32 == b->f32 && a->bf16 == b->bf16 && a->memory == b->memory);
+    ck_assert(a->sms == b->sms && a->threads == b->threads && a->reserve == b->reserve);
+    ck_assert(a->launch_overhead == b->launch_overhead && a->kind == b->kind);
+    ck_assert(a->link_bandwidth == b->link_bandwidth && a->link_latency == b->link_latency);
+    ck_assert(hb_str_eq(m->name, k->name) && hb_str_eq(m->host, k->host));
+    ck_assert(m->peer == k->peer);
+}
+
+// What is left of a cluster reads as the same devices, machines and links. gone: by rank.
+static void check_left(const cl_cluster *c, const char *path, const bool *gone)
+{
+    hb_diag *d = hb_diag_new(arena);
+    hb_source *src = HB_NEW(arena, hb_source), *rest = HB_NEW(arena, hb_source);
+    *src = (hb_source){hb_str_c(arena, path), c->text};
+    *rest = (hb_source){src->name, cl_left(arena, src, gone, (hb_str){0}, d)};
+    cl_cluster *left = cl_read_source(arena, rest, "clusters/devices.yaml", d);
+    ck_assert_msg(left != NULL, "%s", printed(d).p);
+    int at = 0;
+    for (int r = 0; r < c->n_ranks; r++)
+        if (!gone[r]) same_rank(c, r, left, at++);
+    ck_assert_int_eq(left->n_ranks, at);
+    if (left->n_machines > 1) ck_assert(left->network_bandwidth == c->network_bandwidth);
+    ck_assert(hb_str_eq(left->curves, c->curves) && hb_str_eq(left->source, c->source));
+}
+
+START_TEST(what_is_left_is_the_same_devices)
+{
+    static const char hosts[] =
+        "name: 'two: racks'\nmachines:\n"
+        "  - {count: 2, hosts: [a, b@x], devices: [{model: H200, count: 2}, {name: \"8\", kind: cpu, "
+        "f32: 1e3 GFLOP/s, memory: 8 GB, memory_bandwidth: 9 GB/s, threads: 2, launch_overhead: 3 "
+        "us}], link: {bandwidth: 9 GB/s, latency: 0.5 us}, peer: true}\n"
+        "  - devices: [{model: T4}]\nnetwork: {bandwidth: 1 GB/s, latency: 0 us}\n";
+    static const char *const names[] = {
+        "laptop", "laptop2x2", "hap-paper", "v100x2-p100x6", "a100x2-v100x2", "hap-profiled", NULL};
+    for (int i = 0, more = 1; more; i++) {
+        more = names[i] != NULL;
+        const char *path = more ? hb_fmt(arena, "clusters/%s.yaml", names[i]).p : "dir/x.yaml";
+        cl_cluster *c = more ? sample(names[i]) : from_text(hosts);
+        bool *gone = HB_ARRAY(arena, bool, c->n_ranks);
+        unsigned seed = (unsigned)i;
+        check_left(c, path, gone);
+        for (int k = 0; k < 20; k++) {
+            for (int r = 0; r < c->n_ranks; r++)
+                gone[r] = (rand_r(&seed) >> 8) % 20 <= k;
+            gone[k % c->n_ranks] = false;
+            check_left(c, path, gone);
+        }
+        for (int m = 0; m < c->n_machines; m++) { // a whole host
+            for (int r = 0; r < c->n_ranks; r++)
+                gone[r] = c->machine_of[r] == m && c->n_machines > 1;
+            check_left(c, path, gone);
+        }
+    }
+}
+END_TEST
+
+START_TEST(emulated_hosts_lose_nothing)
+{
+    cl_cluster *c = sample("h200x4-mixed-sockets");
+    hb_diag *d = hb_diag_new(arena);
+    hb_source src = {HB_STR("clusters/h200x4-mixed-sockets.yaml"), c->text};
+    bool gone[4] = {false, true, false, false};
+    ck_assert_uint_eq(cl_left(arena, &src, gone, (hb_str){0}, d).n, 0);
+    ck_assert_ptr_nonnull(strstr(printed(d).p, "not supported: a machine of emulated hosts"));
+}
+END_TEST
+
 // What runs differently is never one class.
 START_TEST(too_many_kinds_are_refused)
 {
@@ -409,6 +483,8 @@ int main(void)
     tcase_set_timeout(c, 30);
     tcase_add_test(c, all_samples_read);
     tcase_add_test(c, unlike_devices_are_joined);
+    tcase_add_test(c, what_is_left_is_the_same_devices);
+    tcase_add_test(c, emulated_hosts_lose_nothing);
     tcase_add_test(c, too_many_kinds_are_refused);
     tcase_add_test(c, every_file_of_the_folder_reads);
     tcase_add_test(c, the_whole_catalogue_reads);

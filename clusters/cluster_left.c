@@ -1,0 +1,128 @@
+// A cluster file without some of its devices: what a job goes on with when it has lost them.
+
+#include <string.h>
+
+#include "clusters/cluster.h"
+#include "clusters/cluster_file.h"
+
+typedef struct writer {
+    hb_arena *arena;
+    const hb_source *src;
+    hb_diag *diag;
+    const bool *gone; // by rank of the file
+    int rank;         // the next one
+    int n_machines;   // so far, as the file's reader names them
+    hb_buf out;
+} writer;
+
+static int whole_number(const hb_tree *table, const char *key)
+{
+    const hb_tree *t = hb_get(table, key);
+    return t && t->kind == HB_INT ? (int)t->i : 1;
+}
+
+static void put_key(writer *w, const char *key, const hb_tree *value)
+{
+    if (!value) return;
+    hb_printf(&w->out, ", \"%s\": ", key);
+    hb_put_tree(&w->out, value);
+}
+
+// An entry of `devices` with so many of them.
+static void put_device(writer *w, const hb_tree *t, int count, bool first)
+{
+    hb_puts(&w->out, first ? "{" : ", {");
+    for (int i = 0; i < t->n; i++) {
+        if (hb_str_is(t->key[i], "count")) continue;
+        hb_put_json(&w->out, t->key[i]);
+        hb_puts(&w->out, ": ");
+        hb_put_tree(&w->out, t->v[i]);
+        hb_puts(&w->out, ", ");
+    }
+    hb_printf(&w->out, "\"count\": %d}", count);
+}
+
+// How many devices of the list are left, from rank `first` on; n: how many there were.
+static int left_of(const writer *w, const hb_tree *devices, int first, int *n)
+{
+    int left = 0;
+    *n = 0;
+    for (int i = 0; i < devices->n; i++)
+        *n += whole_number(devices->v[i], "count");
+    for (int r = 0; r < *n; r++)
+        left += !w->gone[first + r];
+    return left;
+}
+
+// One machine of an entry's `count`. False after an error.
+static bool put_machine(writer *w, const hb_tree *t, hb_str name, int copy)
+{
+    const hb_tree *devices = hb_get(t, "devices"), *hosts = hb_get(t, "hosts");
+    const hb_tree *emulate = hb_get(t, "emulate");
+    int n, left = left_of(w, devices, w->rank, &n), at = w->rank;
+    w->rank += n;
+    if (left == 0) return true;
+    if (emulate && left < n) {
+        hb_error(w->diag, w->src, emulate->at,
+                 "not supported: a machine of emulated hosts that lost some of its devices");
+        return false;
+    }
+    hb_puts(&w->out, "  - {\"name\": ");
+    hb_put_json(&w->out, name);
+    if (hosts) {
+        hb_puts(&w->out, ", \"hosts\": [");
+        hb_put_tree(&w->out, hosts->v[copy]);
+        hb_puts(&w->out, "]");
+    }
+    hb_puts(&w->out, ", \"devices\": [");
+    bool first = true;
+    for (int i = 0; i < devices->n; i++) {
+        int here = 0;
+        for (int k = whole_number(devices->v[i], "count"); k > 0; k--)
+            here += !w->gone[at++];
+        if (here == 0) continue;
+        put_device(w, devices->v[i], here, first);
+        first = false;
+    }
+    hb_puts(&w->out, "]");
+    put_key(w, "link", hb_get(t, "link"));
+    put_key(w, "emulate", emulate);
+    put_key(w, "peer", hb_get(t, "peer"));
+    hb_puts(&w->out, "}\n");
+    return true;
+}
+
+// An entry of `machines`, each of its `count` by itself, named as the file's reader names it.
+static bool put_machines(writer *w, const hb_tree *t)
+{
+    const hb_tree *named = hb_get(t, "name"), *emulate = hb_get(t, "emulate");
+    int count = whole_number(t, "count");
+    hb_str name = named ? named->s : hb_fmt(w->arena, "m%d", w->n_machines);
+    for (int k = 0; k < count; k++) {
+        hb_str one = count > 1 ? hb_fmt(w->arena, "%.*s.%d", HB_ARG(name), k) : name;
+        if (!put_machine(w, t, one, k)) return false;
+        w->n_machines += emulate ? whole_number(emulate, "hosts") : 1;
+    }
+    return true;
+}
+
+hb_str cl_left(hb_arena *a, const hb_source *src, const bool *gone, hb_str curves, hb_diag *d)
+{
+    writer w = {.arena = a, .src = src, .diag = d, .gone = gone, .out = {.arena = a}};
+    const hb_tree *t = hb_yaml_read(a, src, d), *machines = hb_get(t, "machines");
+    if (!t) return (hb_str){0};
+    for (int i = 0; i < t->n; i++) {
+        if (hb_str_is(t->key[i], "machines")) continue;
+        hb_putn(&w.out, t->key[i].p, t->key[i].n);
+        hb_puts(&w.out, ": ");
+        if (curves.n > 0 && hb_str_is(t->key[i], "measured"))
+            hb_put_json(&w.out, curves);
+        else
+            hb_put_tree(&w.out, t->v[i]);
+        hb_putc(&w.out, '\n');
+    }
+    hb_puts(&w.out, "machines:\n");
+    for (int i = 0; i < machines->n; i++)
+        if (!put_machines(&w, machines->v[i])) return (hb_str){0};
+    return hb_done(&w.out);
+}
