@@ -32,7 +32,13 @@ static bool is_weight(hap_var_kind k)
 
 static hap_saved saved_of(const hap_rank *r)
 {
-    hap_saved s = {true, r->now.step, r->cursor, r->samples, r->now.seed, r->opt.shuffle, ""};
+    hap_saved s = {.known = true,
+                   .step = r->now.step,
+                   .cursor = r->cursor,
+                   .samples = r->samples,
+                   .seed = r->now.seed,
+                   .shuffle = r->opt.shuffle,
+                   .end = r->end_step};
     snprintf(s.graph, sizeof s.graph, "%s", r->graph_sha);
     return s;
 }

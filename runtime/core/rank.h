@@ -82,6 +82,7 @@ struct hap_rank {
     int rehearsal;  // the one under way, 1 at first; 0: none, what runs are steps
     bool loaded;
     int64_t steps_done;            // in this run
+    int64_t end_step;              // the step before which this run is to end
     int64_t cursor;                // rows of the batch read since the start of training
     int64_t samples, eval_samples; // of the data, 0: no input is of the batch
     int64_t saved_step;            // of the last checkpoint that was written; -1: none
@@ -90,6 +91,7 @@ struct hap_rank {
     double step_start;       // seconds
     double norm;             // of the last step's gradients; -1: the program finds none
     bool stopped;            // this step is the last one (hap_stop_asked, on any rank)
+    bool moves;              // the same behind a checkpoint, to go on elsewhere
     bool evaluating, noting; // core/evaluate.h
     struct hap_eval *eval;
     struct hap_report *report;
@@ -101,6 +103,9 @@ struct hap_rank {
     void *backend; // the backend's own state
 };
 
-bool hap_stop_asked(void); // this process was sent SIGUSR1
+// What this process was asked by signals: SIGUSR2 to end behind the next checkpoint, SIGUSR1 after
+// the step under way. The larger one counts.
+typedef enum { HAP_STOP_NOT, HAP_STOP_SAVED, HAP_STOP_NOW } hap_stop;
+hap_stop hap_stop_asked(void);
 
 #endif

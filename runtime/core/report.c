@@ -93,7 +93,7 @@ void hap_report_step(hap_rank *r, bool has_loss, double loss, double seconds)
     p->took[p->n++] = seconds;
     p->usual = p->n < 2 ? seconds : p->usual + 0.1 * (seconds - p->usual);
     if (p->metrics) write_metrics(r, has_loss, loss, seconds);
-    bool last = r->steps_done + 1 == r->opt.steps || r->stopped;
+    bool last = r->steps_done + 1 == r->opt.steps || r->stopped || r->moves;
     if (r->opt.json) {
         printf("{\"step\":%lld", (long long)r->now.step);
         if (has_loss) printf(",\"loss\":%.9g", loss);

@@ -40,11 +40,12 @@ static void put_metadata(hap_text *t, const hap_saved *s, int64_t data_bytes, si
 {
     hap_text_put(t, "{\"__metadata__\":{\"format\":\"pt\"");
     if (s)
-        hap_text_put(
-            t,
-            ",\"hap.cursor\":\"%" PRId64 "\",\"hap.graph\":\"%s\",\"hap.samples\":\"%" PRId64
-            "\",\"hap.seed\":\"%" PRIu64 "\",\"hap.shuffle\":\"%d\",\"hap.step\":\"%" PRId64 "\"",
-            s->cursor, s->graph, s->samples, s->seed, s->shuffle, s->step);
+        hap_text_put(t,
+                     ",\"hap.cursor\":\"%" PRId64 "\",\"hap.end\":\"%" PRId64
+                     "\",\"hap.graph\":\"%s\",\"hap.samples\":\"%" PRId64
+                     "\",\"hap.seed\":\"%" PRIu64
+                     "\",\"hap.shuffle\":\"%d\",\"hap.step\":\"%" PRId64 "\"",
+                     s->cursor, s->end, s->graph, s->samples, s->seed, s->shuffle, s->step);
     hap_text_put(t, ",\"hap.sums\":\"");
     *sums = t->n;
     for (int64_t at = 0; at < data_bytes; at += HAP_PIECE)

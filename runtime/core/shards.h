@@ -22,6 +22,7 @@ typedef struct hap_saved {
     int64_t samples; // of an epoch; 0: the program reads no batches
     uint64_t seed;
     bool shuffle;
+    int64_t end; // the step before which the run was to end; written for `hapc run`, not read
     char graph[72];
 } hap_saved;
 

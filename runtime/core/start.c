@@ -17,18 +17,19 @@
 #include "core/tensor.h"
 #include "core/trace.h"
 
-// SIGUSR1: the step under way is the last one; what is to be saved at the end is saved.
-static volatile sig_atomic_t stop_asked;
+static volatile sig_atomic_t stop_asked; // hap_stop
 
 static void ask_to_stop(int sig)
 {
-    (void)sig;
-    stop_asked = 1;
+    if (sig == SIGUSR1)
+        stop_asked = HAP_STOP_NOW;
+    else if (stop_asked == HAP_STOP_NOT)
+        stop_asked = HAP_STOP_SAVED;
 }
 
-bool hap_stop_asked(void)
+hap_stop hap_stop_asked(void)
 {
-    return stop_asked != 0;
+    return (hap_stop)stop_asked;
 }
 
 hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
@@ -60,6 +61,7 @@ hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks)
     r->norm = -1;
     struct sigaction act = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART};
     sigaction(SIGUSR1, &act, NULL);
+    sigaction(SIGUSR2, &act, NULL);
     const char *unheard = hap_beat_start(r);
     if (unheard) hap_fail(r, HAP_EXIT_FAILED, "%s", unheard);
     r->doing = NULL;

@@ -61,6 +61,7 @@ static void load(hap_rank *r)
         int64_t left = r->opt.epochs * r->samples - r->cursor;
         r->opt.steps = left > 0 ? left / r->batch_rows : 0;
     }
+    r->end_step = r->now.step + r->opt.steps;
     r->loaded = true;
     hap_report_start(r);
     if (r->opt.trace) hap_trace_start(r);
@@ -138,7 +139,10 @@ static void end_step(hap_rank *r)
     double loss = 0;
     end_pass(r);
     double seconds = hap_seconds() - r->step_start;
-    r->stopped = hap_comm_vote_end(r) != 0;
+    bool saves = r->opt.save_every && (r->now.step + 1) % r->opt.save_every == 0;
+    int asked = hap_comm_vote_end(r);
+    r->stopped = asked == HAP_STOP_NOW;
+    r->moves = asked == HAP_STOP_SAVED && (saves || !r->opt.save_every);
     if (r->summing) compare_calls(r);
     bool has_loss = share(r, read_loss(r, &loss), &loss);
     if (has_loss && !isfinite(loss)) not_finite(r, loss);
@@ -153,7 +157,7 @@ static void end_step(hap_rank *r)
     r->now.step++;
     r->steps_done++;
     r->cursor += r->batch_rows ? r->batch_rows : 1;
-    if (r->opt.save_every && r->now.step % r->opt.save_every == 0) hap_checkpoint_save(r);
+    if (saves) hap_checkpoint_save(r);
 }
 
 static void end_evaluation(hap_rank *r)
@@ -161,7 +165,7 @@ static void end_evaluation(hap_rank *r)
     double loss = 0;
     if (!r->noting) {
         end_pass(r);
-        r->stopped = hap_comm_vote_end(r) != 0;
+        r->stopped = hap_comm_vote_end(r) == HAP_STOP_NOW;
         read_loss(r, &loss);
     }
     hap_eval_end(r, loss);
@@ -176,7 +180,7 @@ static void begin_pass(hap_rank *r)
     r->in_step = true;
     if (r->loaded) hap_ports_step(r);
     if (r->loaded && !r->evaluating && r->steps_done % HAP_SUM_EVERY == 0) hap_sum_begin(r);
-    if (r->loaded) hap_comm_vote_start(r, hap_stop_asked());
+    if (r->loaded) hap_comm_vote_start(r, (int)hap_stop_asked());
 }
 
 bool hap_next_step(hap_rank *r)
@@ -198,7 +202,7 @@ bool hap_next_step(hap_rank *r)
         if (!r->noting) begin_pass(r);
         return true;
     }
-    if (r->steps_done == r->opt.steps || r->stopped) return false;
+    if (r->steps_done == r->opt.steps || r->stopped || r->moves) return false;
     if (!r->rehearsal) r->step_start = hap_seconds();
     hap_beat(r, "input");
     hap_inputs_load(r);
