@@ -72,7 +72,7 @@ int cli_capture(hb_arena *a, char *const *argv, char *const *env, int seconds, h
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static char **cli_words(hb_arena *a, hb_str text, int *n)
+char **cli_words(hb_arena *a, hb_str text, int *n)
 {
     HB_VEC(char *) words = {0};
     for (size_t i = 0; i < text.n;) {

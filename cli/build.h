@@ -11,6 +11,9 @@
 // signal, or -1 if it could not be started or ran longer than `seconds` (0: no limit).
 int cli_capture(hb_arena *a, char *const *argv, char *const *env, int seconds, hb_str *out);
 
+// The words of a command line as a shell reads them, quotes taken off; NULL-terminated.
+char **cli_words(hb_arena *a, hb_str text, int *n);
+
 // package: "haprt", "haprt-cuda". False after an error was printed; *code is then the exit code.
 bool cli_build(hb_arena *a, const char *dir, const char *package, hb_str *binary, int *code);
 

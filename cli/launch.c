@@ -84,10 +84,38 @@ static bool goes_along(const char *variable)
     return false;
 }
 
-char **launch_command(hb_arena *a, const run_job *j, char ***env)
+static const char *mpirun_command(void)
 {
     const char *mpirun = getenv("HAPC_MPIRUN");
-    if (!mpirun || !mpirun[0]) mpirun = "mpirun";
+    return mpirun && mpirun[0] ? mpirun : "mpirun";
+}
+
+bool is_this_machine(hb_str host)
+{
+    char name[64] = "";
+    gethostname(name, sizeof name - 1);
+    return host.n == 0 || hb_str_is(host, name) || hb_str_is(host, "localhost");
+}
+
+char **launch_probe(hb_arena *a, hb_str host)
+{
+    const char *mpirun = mpirun_command();
+    bool open = is_open_mpi(a, mpirun);
+    words w = {.a = a};
+    add(&w, "%s", mpirun);
+    if (open && geteuid() == 0) add(&w, "--allow-run-as-root");
+    add(&w, open ? "--host" : "-hosts");
+    add(&w, "%.*s", HB_ARG(host));
+    add(&w, "-n");
+    add(&w, "1");
+    add(&w, "true");
+    HB_PUSH(a, &w.v, NULL);
+    return w.v.p;
+}
+
+char **launch_command(hb_arena *a, const run_job *j, char ***env)
+{
+    const char *mpirun = mpirun_command();
     bool open = is_open_mpi(a, mpirun);
     hb_str hosts = hosts_of(a, j, open);
     words e = {.a = a}, w = {.a = a};

@@ -7,6 +7,7 @@
 
 typedef struct run_rank {
     hb_str device, host; // host empty: this machine
+    int of_cluster;      // its number in the plan's cluster, which ranks may be left out of
 } run_rank;
 
 typedef struct run_job {
@@ -22,16 +23,34 @@ typedef struct run_job {
     double peak_sec;  // its matmuls at the devices' peak, 0 unknown
     bool cuda;        // the first pass of the step loads libraries and compiles kernels
     hb_str heartbeat; // folder of the heartbeat files (docs/formats.md)
+    bool resumed;     // the state is moved from other ranks: how long that took is said
+    // Asked every 100 ms, unless NULL: whether the ranks are to end behind their next checkpoint,
+    // to go on elsewhere.
+    bool (*moves)(void *ctx);
+    void *moves_ctx;
 } run_job;
+
+// How a run ended.
+typedef struct run_outcome {
+    bool lost;                     // a rank died, hangs or could not be started
+    int rank;                      // which one; -1: not known
+    bool moved;                    // the ranks ended because `moves` said so
+    double noticed_sec, ended_sec; // from the last sign of life to the notice; from that until
+                                   // every process was gone
+} run_outcome;
 
 // The command line that starts the ranks, NULL-terminated, and the variables it is given ("A=1").
 char **launch_command(hb_arena *a, const run_job *j, char ***env);
 hb_str launch_line(hb_arena *a, char *const *argv, char *const *env); // as one would type it
 
+// The command that ends well if a process can be started on a host, NULL-terminated.
+char **launch_probe(hb_arena *a, hb_str host);
+bool is_this_machine(hb_str host);
+
 // Runs the command and supervises the ranks until every process is gone. Returns the exit code of
 // hapc run. A dead rank is noticed within 5 s, ranks that hang after max(10 s, 20 predicted steps),
 // while they start after 60 s; then every process ends, and one message says which rank, host,
 // device, step and instruction it was.
-int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env);
+int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env, run_outcome *out);
 
 #endif

@@ -200,7 +200,8 @@ static int start_once(session *s, profile_run *r, bool tf32, bool colls, double 
     }
     s->from = to;
     char **env, **command = launch_command(a, &j, &env);
-    int code = supervise(a, &j, command, env);
+    run_outcome end;
+    int code = supervise(a, &j, command, env, &end);
     for (int k = 0; k < r->n; k++)
         unlink(hb_fmt(a, "%s/rank.%d", s->folder, k).p);
     if (code == CLI_OK && !profile_read(a, out.p, r)) code = CLI_FAILED;

@@ -11,10 +11,12 @@
 #include "cli/cli.h"
 #include "cli/launch.h"
 #include "cli/recorder.h"
+#include "cli/replan.h"
 #include "emit/manifest.h"
 
 typedef struct run_options {
     const char *dir, *backend, *cuda; // backend: NULL the plan's; cuda: the value of --cuda
+    const char *on_failure, *save;    // NULL: not given
     bool dry, verbose, unproved;
 } run_options;
 
@@ -35,7 +37,7 @@ static bool read_ranks(hb_arena *a, const hb_tree *plan, run_job *j)
         const hb_tree *device = hb_get(list->v[i], "device"), *host = hb_get(list->v[i], "host");
         if (r < 0) continue; // dropped
         ok = r < j->n_ranks && device && device->kind == HB_TEXT && host && host->kind == HB_TEXT;
-        if (ok) j->rank[r] = (run_rank){device->s, host->s};
+        if (ok) j->rank[r] = (run_rank){device->s, host->s, i};
     }
     if (!ok) cli_error(CLI_INPUT, "plan.json: its ranks are broken");
     return ok;
@@ -72,21 +74,21 @@ static int on_cpus(const run_options *o)
 }
 
 // Is the folder as it was proved? What was changed since is run with --unproved alone.
-static bool as_proved(hb_arena *a, const run_options *o)
+static bool as_proved(hb_arena *a, const run_options *o, const char *dir)
 {
-    manifest_changes c = manifest_compare(a, o->dir);
+    manifest_changes c = manifest_compare(a, dir);
     hb_str what = manifest_text(a, &c, MANIFEST_CHECKED);
     if (what.n == 0) return true;
     if (o->unproved) {
         fprintf(stderr, "note: not proved: %.*s\n", HB_ARG(what));
         return true;
     }
-    cli_error(CLI_INPUT, "%s is not what was proved: %.*s%s", o->dir, HB_ARG(what),
+    cli_error(CLI_INPUT, "%s is not what was proved: %.*s%s", dir, HB_ARG(what),
               c.there ? "" : "; there is no " MANIFEST_NAME);
     fprintf(stderr,
             "hint: `hapc check --accept %s` proves it as it is and takes it in; --unproved runs it "
             "without\n",
-            o->dir);
+            dir);
     return false;
 }
 
@@ -105,53 +107,96 @@ static hb_str calls_of(hb_arena *a, const char *dir, const hb_tree *plan)
     return hb_done(&b);
 }
 
-static int run_plan(hb_arena *a, const run_options *o, run_job *j)
+// All that is to be known of the plan in `dir`, and its program, built. CLI_GO, or an exit code.
+static int prepare(hb_arena *a, const run_options *o, const char *dir, run_job *j)
 {
     int code = CLI_INPUT;
-    const hb_tree *plan = cli_plan(a, o->dir);
+    const hb_tree *plan = cli_plan(a, dir);
     hb_str binary;
-    if (!plan || !as_proved(a, o) || !read_ranks(a, plan, j)) return CLI_INPUT;
+    if (!plan || !as_proved(a, o, dir) || !read_ranks(a, plan, j)) return CLI_INPUT;
     j->cuda = o->backend ? strcmp(o->backend, "cuda") == 0 : j->on_gpus;
     if (o->cuda && !j->cuda) return on_cpus(o);
     if (j->cuda && hb_get(plan, "stages"))
         return cli_error(CLI_INPUT,
                          "not supported: a plan of stages on GPUs (--backend cpu runs it "
                          "on CPU ranks)");
-    if (!cli_build(a, o->dir, j->cuda ? "haprt-cuda" : "haprt", &binary, &code)) {
+    if (!cli_build(a, dir, j->cuda ? "haprt-cuda" : "haprt", &binary, &code)) {
         if (j->cuda && !o->backend)
             fprintf(stderr, "hint: the plan is for GPUs; --backend cpu runs it on CPU ranks\n");
         return code;
     }
     char whole[PATH_MAX], folder[PATH_MAX];
-    if (!realpath(binary.p, whole) || !realpath(o->dir, folder))
-        return cli_error(CLI_INPUT, "%s: %s", o->dir, strerror(errno));
+    if (!realpath(binary.p, whole) || !realpath(dir, folder))
+        return cli_error(CLI_INPUT, "%s: %s", dir, strerror(errno));
     j->binary = hb_str_c(a, whole);
     j->folder = hb_str_c(a, folder);
-    j->calls = calls_of(a, o->dir, plan);
+    j->calls = calls_of(a, dir, plan);
+    return CLI_GO;
+}
+
+// Starts the ranks and looks after them until they have ended.
+static int run_ranks(hb_arena *a, const run_options *o, run_job *j, run_outcome *out)
+{
     if (!make_heartbeats(a, j)) return CLI_INPUT;
     char **env, **command = launch_command(a, j, &env);
     hb_str line = launch_line(a, command, env);
     if (o->dry || o->verbose) fprintf(o->dry ? stdout : stderr, "%.*s\n", HB_ARG(line));
-    code = o->dry ? CLI_OK : supervise(a, j, command, env);
+    int code = o->dry ? CLI_OK : supervise(a, j, command, env, out);
     remove_heartbeats(j);
     return code;
+}
+
+static int run_plan(hb_arena *a, const run_options *o, run_job *j)
+{
+    run_outcome out = {0};
+    int code = prepare(a, o, o->dir, j);
+    if (code != CLI_GO) return code;
+    replan *x = o->on_failure ? replan_new(a, o->dir, o->save, j) : NULL;
+    if (o->on_failure && !x) return CLI_INPUT;
+    for (;;) {
+        code = run_ranks(a, o, j, &out);
+        if (!x || !replan_next(x, j, &out, &code)) return code;
+        code = prepare(a, o, replan_dir(x), j);
+        if (code != CLI_GO) return code;
+    }
+}
+
+// What --on-failure replan wants: checkpoints to go on from, and a plan that is what the graph
+// says.
+static int check_replan(run_options *o)
+{
+    size_t n = o->save ? strlen(o->save) : 0, m = strlen(".safetensors");
+    if (!o->on_failure || strcmp(o->on_failure, "end") == 0) {
+        o->on_failure = NULL;
+        return CLI_GO;
+    }
+    if (!o->save || (n > m && strcmp(o->save + n - m, ".safetensors") == 0))
+        return cli_error(CLI_USAGE,
+                         "--on-failure replan wants --save FOLDER, where its checkpoints "
+                         "are, and --save-every");
+    if (o->unproved)
+        return cli_error(CLI_USAGE, "--on-failure replan with --unproved: a new plan would do what "
+                                    "graph.json says, not what was edited");
+    return CLI_GO;
 }
 
 static int run(hb_arena *a, int argc, char **argv)
 {
     run_job j = {.arg = HB_ARRAY(a, char *, argc + 1)};
     run_options o = {0};
-    const cli_option options[] = {{"--backend", &o.backend, NULL},
-                                  {"--dry-run", NULL, &o.dry},
-                                  {"--unproved", NULL, &o.unproved},
-                                  {"--cuda", &o.cuda, NULL}};
+    const cli_option options[] = {
+        {"--backend", &o.backend, NULL},   {"--dry-run", NULL, &o.dry},
+        {"--unproved", NULL, &o.unproved}, {"--on-failure", &o.on_failure, NULL},
+        {"--save", &o.save, NULL},         {"--cuda", &o.cuda, NULL}};
     cli_line line = {.least = 1, .most = 1, .rest = &o.dir, .passed = j.arg};
-    int code = cli_parse("run", argc, argv, options, 4, &line);
+    int code = cli_parse("run", argc, argv, options, sizeof options / sizeof *options, &line);
     if (code != CLI_GO) return code;
     j.n_args = line.n_passed;
     for (int i = 0; i < j.n_args; i++)
         o.verbose = o.verbose || strcmp(j.arg[i], "-v") == 0;
     if (o.cuda && !cli_cuda_options(o.cuda)) return CLI_USAGE;
+    code = check_replan(&o);
+    if (code != CLI_GO) return code;
     if (o.cuda && o.backend && strcmp(o.backend, "cuda") != 0) return on_cpus(&o);
     return run_plan(a, &o, &j);
 }

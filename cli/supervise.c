@@ -40,11 +40,14 @@ typedef struct watch {
     bool asked;           // the ranks were told to end after their step
     char waits_for[48];   // what ranks were last said to do before their first step
     double waits_since;
-    int dead; // rank whose process is gone without an "end", -1
+    run_outcome *out;
+    bool moves;    // the ranks were told to end behind their next checkpoint
+    double starts; // when the command was started
+    int dead;      // rank whose process is gone without an "end", -1
     double dead_since;
     int banner_rank, banner_signal; // from mpirun's own notice, -1
     long banner_pid;
-    bool in_banner;
+    bool in_banner, daemon_lost;
     char heard[512]; // the first paragraph of mpirun's first banner, else its first other line
     int heard_from;  // 0 nothing, 1 a line, 2 a paragraph that goes on, 3 one that has ended
     char line[LINE_MAX_BYTES];
@@ -230,6 +233,9 @@ static void take_line(watch *w, const char *s)
     if ((at = strstr(s, "exited on signal "))) w->banner_signal = atoi(at + 17);
     if ((at = strstr(s, "PID ")) && strstr(s, "RUNNING AT")) w->banner_pid = atol(at + 4);
     if ((at = strstr(s, "EXIT CODE: "))) w->banner_signal = atoi(at + 11);
+    if (strstr(s, "reliably start one or more daemons") ||
+        strstr(s, "lost communication with a remote daemon"))
+        w->daemon_lost = true;
     if (w->in_banner) hear(w, s);
     if (w->in_banner || (w->said && !*s)) return;
     if ((at = mpi_talk(s))) {
@@ -325,10 +331,7 @@ static void end_all(watch *w, int *status, bool *ended)
 // A rank without a heartbeat because it runs on another host, where it can have none.
 static bool is_away(const watch *w, int r)
 {
-    char host[64] = "";
-    gethostname(host, sizeof host - 1);
-    hb_str at = w->j->rank[r].host;
-    return w->beat[r].pid == 0 && at.n > 0 && !hb_str_is(at, host) && !hb_str_is(at, "localhost");
+    return w->beat[r].pid == 0 && !is_this_machine(w->j->rank[r].host);
 }
 
 // The rank that keeps the others waiting: a stopped one, else the one that is furthest behind, of
@@ -399,24 +402,65 @@ static const char *signal_text(int sig)
     return sig > 0 && sig < 65 ? strsignal(sig) : "unknown";
 }
 
+static void lose(watch *w, int rank)
+{
+    w->out->lost = !w->asked;
+    w->out->rank = rank;
+}
+
+// A device that fails shows as the one rank that ends itself with a message; where all do so, as
+// for a loss that is no number, none is lost.
+static void look_for_quit(watch *w, int code)
+{
+    int n = 0, rank = -1;
+    for (int r = 0; r < w->j->n_ranks; r++) {
+        if (strncmp(w->beat[r].name, "quit", 4) != 0) continue;
+        rank = r;
+        n++;
+    }
+    if (w->j->cuda && n == 1 && code == CLI_FAILED) lose(w, rank);
+}
+
+// The hosts of ranks elsewhere: "b, c".
+static hb_str other_hosts(const watch *w)
+{
+    hb_buf b = {.arena = w->a};
+    for (int r = 0; r < w->j->n_ranks; r++) {
+        hb_str host = w->j->rank[r].host;
+        if (is_away(w, r) && (r == 0 || !hb_str_eq(host, w->j->rank[r - 1].host)))
+            hb_printf(&b, "%s%.*s", b.n ? " or " : "", HB_ARG(host));
+    }
+    return hb_done(&b);
+}
+
 static int how_it_ended(watch *w, int status)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    w->out->moved = code == 0 && w->moves;
     if (code == 0) return w->asked ? CLI_INTERRUPTED : CLI_OK;
     if (w->said && quit_code(w) >= 0) code = quit_code(w);
+    look_for_quit(w, code);
     int rank = w->banner_rank;
     for (int r = 0; r < w->j->n_ranks && rank < 0 && w->banner_pid > 0; r++)
         if (w->beat[r].pid == w->banner_pid) rank = r;
     if (rank < 0) rank = w->dead;
+    if (w->daemon_lost && w->first_step >= 0 && ranks_away(w) > 0) { // it ended the ranks here
+        say(w, "hapc: error: host lost: %.*s (mpirun's daemon there has ended)",
+            HB_ARG(other_hosts(w)));
+        lose(w, -1);
+        return CLI_FAILED;
+    }
     if (!w->said && rank >= 0 && rank < w->j->n_ranks) {
         if (w->banner_signal > 0)
             say(w, "%s: the process died (signal %d, %s)", place(w, rank).p, w->banner_signal,
                 signal_text(w->banner_signal));
         else
             say(w, "%s: the process died", place(w, rank).p);
+        lose(w, rank);
         return CLI_FAILED;
     }
     if (!w->said) {
+        if (ranks_away(w) > 0) lose(w, -1);
         say(w, "hapc: error: the ranks could not be run (mpirun ended with exit code %d)%s%s", code,
             w->heard[0] ? ": " : "", w->heard);
         return CLI_FAILED;
@@ -463,6 +507,27 @@ static bool ask_to_end(watch *w)
     return true;
 }
 
+// The ranks are told to end behind their next checkpoint, once they are in their steps: before, a
+// signal would end them. Those on other hosts alone are not seen to be.
+static void look_for_move(watch *w)
+{
+    bool begun = w->first_step >= 0;
+    if (ranks_away(w) == w->j->n_ranks) begun = now() - w->starts > START_SECONDS;
+    if (w->moves || w->asked || !begun || !w->j->moves || !w->j->moves(w->j->moves_ctx)) return;
+    int n = 0;
+    for (int r = 0; r < w->j->n_ranks; r++)
+        if (w->beat[r].pid > 0 && is_rank(w, w->beat[r].pid))
+            n += kill((pid_t)w->beat[r].pid, SIGUSR2) == 0;
+    if (n == 0) kill(w->mpirun, SIGUSR2);
+    w->moves = true;
+}
+
+static void say_moved(watch *w, long long before)
+{
+    if (!w->j->resumed || before >= 0 || w->first_step < 0) return;
+    fprintf(stderr, "hapc: moved in %.1f s: step %lld begins\n", now() - w->starts, w->first_step);
+}
+
 // What takes long before the first step is said once.
 static void say_what_is_done(watch *w)
 {
@@ -507,15 +572,19 @@ static int look_after(watch *w, int fd, int *status, bool *ended)
             if (n == 0) open_ = false;
             take_bytes(w, text, (size_t)n);
         }
+        long long before = w->first_step;
         read_beats(w);
+        say_moved(w, before);
         if (!*ended) look_for_dead(w);
         reap(w, status, ended);
         if (*ended) return -1;
         if (stop_signals > 0 && !w->asked && !ask_to_end(w)) return CLI_INTERRUPTED;
         if (stop_signals > 1) return CLI_INTERRUPTED;
         say_what_is_done(w);
+        look_for_move(w);
         if (w->dead >= 0 && now() - w->dead_since > patience(w)) { // mpirun has not seen it
             say(w, "%s: the process died", place(w, w->dead).p);
+            lose(w, w->dead);
             return CLI_FAILED;
         }
         if (now() - w->moved <= limit) continue;
@@ -528,14 +597,22 @@ static int look_after(watch *w, int fd, int *status, bool *ended)
             stopped ? "stopped (suspended process)" : "no progress", now() - w->moved,
             away && !stopped ? "; ranks on other hosts are not watched, one of them may be it"
                              : "");
+        lose(w, away && !stopped ? -1 : r);
         return CLI_FAILED;
     }
 }
 
-int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env)
+int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env, run_outcome *out)
 {
-    watch w = {
-        .a = a, .j = j, .first_step = -1, .dead = -1, .banner_rank = -1, .banner_signal = -1};
+    watch w = {.a = a,
+               .j = j,
+               .out = out,
+               .starts = now(),
+               .first_step = -1,
+               .dead = -1,
+               .banner_rank = -1,
+               .banner_signal = -1};
+    *out = (run_outcome){.rank = -1};
     w.beat = HB_ARRAY(a, beat, j->n_ranks);
     for (int r = 0; r < j->n_ranks; r++)
         w.beat[r].count = -1;
@@ -556,7 +633,10 @@ int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env
     bool ended = false;
     int code = look_after(&w, fd[0], &status, &ended);
     if (code >= 0) w.said = true; // whatever mpirun says while it is ended is no news
+    double noticed = now();
     end_all(&w, &status, &ended);
+    out->noticed_sec = noticed - w.moved;
+    out->ended_sec = now() - noticed;
     char text[4096];
     ssize_t n;
     while ((n = read(fd[0], text, sizeof text)) > 0)
