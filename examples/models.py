@@ -91,9 +91,9 @@ def _gpt2(config: dict, batch: int, length: int, **optimizer) -> Example:
     )
 
 
-def gpt3_175b(layers: int = 96) -> Example:
+def gpt3_175b(layers: int = 96, width: int = 12288, heads: int = 96) -> Example:
     """GPT-3 175B, 128 sequences or 0.26 million tokens a step. On the meta device: shapes without memory."""
-    config = {"n_layer": layers, "n_head": 96, "n_embd": 12288, "n_positions": 2048}
+    config = {"n_layer": layers, "n_head": heads, "n_embd": width, "n_positions": 2048}
     with torch.device("meta"):
         example = _gpt2(config, 2, 2048, clip_norm=1.0)
     example.batch = 128

@@ -196,6 +196,7 @@ START_TEST(all_samples_read)
         {"h200x4", 4, 1, 1, "H200", "H200"},
         {"h200x4-mixed", 4, 1, 2, "H200", "H200/64sms"},
         {"h200x4-mixed-sockets", 4, 2, 2, "H200", "H200/64sms"},
+        {"a100x64-v100x64", 128, 32, 2, "A100-40GB", "V100-32GB"},
         {"gpu1024", 1024, 128, 4, "H200", "V100-32GB"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
