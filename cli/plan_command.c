@@ -14,7 +14,6 @@
 #include "ir/variant.h"
 #include "synth/certify/record.h"
 #include "synth/plan/program_print.h"
-#include "synth/plan/search_limits.h"
 #include "synth/price/simulate_plan.h"
 
 static volatile sig_atomic_t interrupts;
@@ -472,42 +471,42 @@ static cli_staged staged_of(hb_arena *a, const request *q, const cli_inputs *in,
                                   .stages = hb_str_c(a, q->stages)}};
 }
 
-// Seconds of the best of few plans without stages; HUGE_VAL: none fits.
-static double brief_seconds(const request *q, const cli_inputs *in)
+// Seconds of the best plan without stages, of which nothing else is kept; HUGE_VAL: none fits.
+static double whole_seconds(const request *q, const cli_inputs *in)
 {
     hb_arena *own = hb_arena_new();
-    request quick = *q;
-    quick.syn.all_devices = quick.syn.no_pairs = quick.syn.brief = true;
-    quick.syn.baselines = false;
-    syn_result r = plan(own, &quick, in, true);
+    request alone = *q;
+    alone.syn.baselines = false;
+    syn_result r = plan(own, &alone, in, true);
     double sec = r.status == SYN_OK ? r.predicted_sec : HUGE_VAL;
     hb_arena_free(own);
     return sec;
 }
 
-// --stages auto. The best plan without stages is looked for in full unless stages are far faster
-// than a brief look finds, and to compare them with. CLI_GO: it is the plan.
+// --stages auto. CLI_GO: no stages are faster than the best plan without them, *res. That is kept
+// from the start only where it is shown beside stages: it may take much memory.
 static int plan_or_stages(hb_arena *a, const request *q, const cli_inputs *in, cli_staged *x,
                           syn_result *res)
 {
-    double brief = brief_seconds(q, in);
-    syn_staged_result s = {.status = SYN_INFEASIBLE};
-    int code = cli_search_stages(a, in, &q->syn, brief, &s);
-    if (code != CLI_GO) return code;
-    bool clear = s.plan && isfinite(brief) && s.plan->predicted_sec * SYN_STAGE_CLEAR < brief,
-         shown = x->out || (!x->json && !x->quiet);
-    if (!clear || shown) {
+    bool shown = x->out || (!x->json && !x->quiet);
+    double sec;
+    if (shown) {
         *res = plan(a, q, in, true);
         x->about.whole = res;
-        if (res->status == SYN_OK && s.plan && res->predicted_sec <= s.plan->predicted_sec)
-            s.plan = NULL;
+        sec = res->status == SYN_OK ? res->predicted_sec : HUGE_VAL;
+    } else {
+        sec = whole_seconds(q, in);
     }
+    syn_staged_result s = {.status = SYN_INFEASIBLE};
+    int code = cli_search_stages(a, in, &q->syn, sec, &s);
+    if (code != CLI_GO) return code;
     if (s.plan && in->cluster->cls[0].kind == CL_GPU)
         fputs("hapc: note: stages do not run on GPUs yet; --stages off plans what does\n", stderr);
     if (s.plan) return cli_give_stages(a, in, x, &s);
     if (!q->quiet)
         fprintf(stderr, "hapc: note: no stages are faster%s%.*s\n", s.why.n ? ": " : "",
                 HB_ARG(s.why));
+    if (!shown) *res = plan(a, q, in, true);
     return CLI_GO;
 }
 
