@@ -25,9 +25,10 @@ typedef struct bucket {
     double bytes;
 } bucket;
 
-static bool joins(const syn_instr *in)
+static bool joins(const syn_instr *in, syn_buckets how)
 {
-    return in->kind == SYN_START && in->coll == COST_ALL_REDUCE;
+    return in->kind == SYN_START && in->coll == COST_ALL_REDUCE &&
+           !(how == SYN_BUCKETS_PUTS_ALONE && cost_is_put(in->form));
 }
 
 // All-reduces of one kind may be in one bucket: those of the same axes, in one level or in two.
@@ -111,7 +112,7 @@ static void add(const syn_program *p, bucket *b, int i, int wait)
     HB_PUSH(p->arena, &b->start, i);
 }
 
-void syn_bucket(syn_program *p, syn_costs *c, bool small)
+void syn_bucket(syn_program *p, syn_costs *c, const syn_slack *slack, syn_buckets how)
 {
     hb_arena *scratch = hb_arena_new();
     int n = p->instr.n, *wait_of = HB_ARRAY(scratch, int, n), *to = HB_ARRAY(scratch, int, n);
@@ -122,7 +123,7 @@ void syn_bucket(syn_program *p, syn_costs *c, bool small)
         const syn_instr *in = &p->instr.p[i];
         if (in->kind == SYN_WAIT)
             wait_of[in->start] = i;
-        else if (joins(in))
+        else if (joins(in, how))
             all[kind_of(in)] += start_bytes(p, in);
     }
     // Where there is much to send, one more latency at the end of a block is nothing.
@@ -134,11 +135,12 @@ void syn_bucket(syn_program *p, syn_costs *c, bool small)
         int members = k < KINDS / 2 ? syn_group_size(p->mesh, axes) : p->mesh->size[0];
         double lost = link.latency * link.bandwidth * members, enough = lost / SYN_LATENCY_SHARE;
         least[k] = all[k] > SYN_PLENTY * enough ? 0 : all[k] <= enough ? HUGE_VAL : enough;
-        if (small && isfinite(least[k])) least[k] = fmin(least[k], sqrt(all[k] * lost));
+        if (how != SYN_BUCKETS && isfinite(least[k]))
+            least[k] = fmin(least[k], sqrt(all[k] * lost));
     }
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[i];
-        if (!joins(in)) continue;
+        if (!joins(in, how)) continue;
         bucket *b = &open[kind_of(in)];
         if (b->start.n > 0 && !follows(p, b, i, least[kind_of(in)])) merge(p, b, wait_of, dead);
         add(p, b, i, wait_of[i]);
@@ -155,7 +157,7 @@ void syn_bucket(syn_program *p, syn_costs *c, bool small)
         if (p->instr.p[i].kind == SYN_WAIT) p->instr.p[i].start = to[p->instr.p[i].start];
     for (int i = 0; i < k; i++) {
         syn_instr *in = &p->instr.p[i];
-        if (in->kind == SYN_START && in->n_in > 1) syn_choose_form(p, c, in);
+        if (in->kind == SYN_START && in->n_in > 1) syn_choose_form(p, c, slack, in);
     }
     syn_drop_scratch(p);
     syn_place_sym(p);

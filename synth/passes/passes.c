@@ -41,7 +41,7 @@ static syn_program *place_waits(syn_making *x)
 static syn_program *bucket(syn_making *x)
 {
     if (syn_strategy_of(x->space->strategy)->buckets)
-        syn_bucket(x->program, x->costs, x->small_buckets);
+        syn_bucket(x->program, x->costs, x->space->slack, x->buckets);
     return x->program;
 }
 

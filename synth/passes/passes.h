@@ -10,6 +10,7 @@
 #ifndef HAP_SYNTH_PASSES_H
 #define HAP_SYNTH_PASSES_H
 
+#include "synth/passes/bucket.h"
 #include "synth/plan/program.h"
 #include "synth/price/costs.h"
 #include "synth/space/space.h"
@@ -37,7 +38,7 @@ typedef struct syn_making {
     syn_costs *costs;
     const syn_space *space;   // lower
     const syn_choice *choice; // lower
-    bool small_buckets;       // bucket
+    syn_buckets buckets;      // bucket
     double enough;            // overlap: pairs are of use if they may bring the step down to this
 
     syn_program *program;

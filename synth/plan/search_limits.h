@@ -47,6 +47,7 @@
 #define SYN_SEARCH_TIME 0.85 // of --time-limit, for all that is searched [tried]
 #define SYN_LEAST_TIME 1e-3  // seconds: a search that begins after the limit has no more [set]
 #define SYN_ENDINGS    3     // searches among few layers whose ends are planned whole [set]
+#define SYN_OTHER_FAR  1.2   // times the best of few layers: the fastest on other devices is an end, too [tried]
 #define SYN_PROMISE    1.05  // times what few layers promised: more, and they are searched again [set]
 
 // --- stages (stage_costs.c, search_stages.c, stage_orders.c) ---
@@ -106,7 +107,7 @@
 #define SYN_DEEP_DISCOUNT   0.1  // the same again [tried]
 #define SYN_HIDDEN          0.5, 0.25 // of the price of a transfer that may hide [tried]
 #define SYN_PUT_SHARE       0.8  // of memory, from which plans without one-sided puts are searched for [set]
-#define SYN_HIDE_WAITS      0.02 // of the step: plans that wait less have nothing to hide [tried]
+#define SYN_HIDE_WAITS      0.02 // of the step: plans that lose less to transfers have nothing to hide [tried]
 #define SYN_TAIL_WAITS      0.1  // of the step: plans that wait as long are simulated with small buckets, too [tried]
 #define SYN_HIDE_ROUNDS     3    // such looks at the best plan, while they gain [set]
 #define SYN_HIDDEN_LATER    0.35, 0.15 // the same at a second look [tried]

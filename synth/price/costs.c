@@ -20,6 +20,39 @@ static cl_link slowest_link(const syn_costs *c, unsigned axes)
     return worst;
 }
 
+// Between machines as cl_group_link sees it: a group has ranks of two.
+bool syn_group_crosses(const cl_cluster *cluster, const syn_mesh *m, unsigned axes)
+{
+    const int *machine = cluster->machine_of, *rank = m->cluster_rank;
+    int inner = m->n_axes == 2 ? m->size[1] : m->n_ranks;
+    for (int r = 1; r < m->n_ranks; r++) {
+        int other = m->n_axes == 1 || axes == 3 ? 0 : axes == 1 ? r % inner : r - r % inner;
+        if (machine[rank[r]] != machine[rank[other]]) return true;
+    }
+    return false;
+}
+
+bool syn_group_quiet(const cl_cluster *cluster, const syn_mesh *m, unsigned axes)
+{
+    for (int c = 0; c < m->n_classes; c++)
+        if (!cost_quiet_network(&cluster->cls[m->cluster_class[c]])) return false;
+    return syn_group_crosses(cluster, m, axes);
+}
+
+// A second of a collective lasts `communication` seconds beside computing, which goes on at 1 /
+// `compute` of its speed (costmodel/simulate.c).
+static double taken_from_computing(const syn_costs *c, unsigned axes, bool put)
+{
+    double most = 0;
+    if (syn_group_quiet(c->m->cluster, c->mesh, axes)) return 0;
+    for (int k = 0; k < c->mesh->n_classes; k++) {
+        cost_contentions both = cost_contentions_of(&c->m->cluster->cls[c->mesh->cluster_class[k]]);
+        const cost_contention *x = &both.of[put];
+        most = fmax(most, x->communication * (1 - 1 / x->compute));
+    }
+    return fmin(most, 1);
+}
+
 syn_costs *syn_costs_new(hb_arena *a, const cost_model *m, const syn_mesh *mesh, const ir_graph *g,
                          const ir_factors *f)
 {
@@ -38,8 +71,11 @@ syn_costs *syn_costs_new(hb_arena *a, const cost_model *m, const syn_mesh *mesh,
             c->group_link[axis][i] = cl_group_link(m->cluster, ranks, n, axis == 0 ? groups : 1);
         }
     }
-    for (unsigned axes = 1; axes < (mesh->n_axes == 2 ? 4u : 2u); axes++)
+    for (unsigned axes = 1; axes < (mesh->n_axes == 2 ? 4u : 2u); axes++) {
         c->slowest[axes] = slowest_link(c, axes);
+        for (int put = 0; put < 2; put++)
+            c->taken[axes][put] = taken_from_computing(c, axes, put);
+    }
     syn_costs_forget(c);
     return c;
 }

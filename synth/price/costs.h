@@ -22,10 +22,11 @@ typedef struct syn_sizes {
 } syn_sizes;
 
 // Transfers of a tensor may hide for so long, and what hides is counted at a price, a share of what
-// it takes.
+// it takes; if `takes`, what it takes from the computing that hides it as well.
 typedef struct syn_slack {
     const double *sec; // by tensor
     double price;
+    bool takes;
 } syn_slack;
 
 typedef struct syn_costs {
@@ -41,6 +42,9 @@ typedef struct syn_costs {
     cl_link all;                       // of all ranks
     cl_link *group_link[SYN_MAX_AXES]; // two axes: of every group of an axis
     cl_link slowest[4];                // of the groups over a mask of axes
+    // [mask of axes][is a one-sided put]: what a second of a collective that computing hides takes
+    // from that computing, on the class that loses most, 0 .. 1
+    double taken[4][2];
     // Known parts by pair of cuts (`near`: small cut numbers, else the map), and known moves by
     // kind of tensor (states.c).
     syn_sizes **near;
@@ -64,6 +68,11 @@ typedef struct syn_costs {
 syn_costs *syn_costs_new(hb_arena *a, const cost_model *m, const syn_mesh *mesh, const ir_graph *g,
                          const ir_factors *f);
 void syn_costs_forget(syn_costs *c);
+
+// Do the ranks of a group over a mask of axes stand in several machines?
+bool syn_group_crosses(const cl_cluster *cluster, const syn_mesh *m, unsigned axes);
+// Does nothing slow down beside a library's collective over a mask of axes?
+bool syn_group_quiet(const cl_cluster *cluster, const syn_mesh *m, unsigned axes);
 
 const double *syn_state_shares(syn_costs *c, const syn_state *s); // parts' share
 // Largest local bytes of a tensor in every class of the mesh.

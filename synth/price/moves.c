@@ -254,11 +254,26 @@ double syn_list_seconds(const syn_costs *c, const syn_move *m, const syn_transfe
     return x.sec[0];
 }
 
+const syn_slack *syn_taking(const syn_slack *slack)
+{
+    return slack && slack->takes ? slack : NULL;
+}
+
+double syn_sending_seconds(const syn_costs *c, unsigned axes, bool put, double sec,
+                           const syn_slack *slack, int tensor)
+{
+    if (!slack || isinf(sec)) return sec;
+    // As if `price` of what may hide did not: the rest takes from computing what it takes.
+    double hidden = fmin(sec, slack->sec[tensor]), waited = slack->price;
+    double taken = slack->takes ? c->taken[axes][put] : 0;
+    return sec - hidden + hidden * (waited + (1 - waited) * taken);
+}
+
 void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const syn_state *b,
-                    syn_move *m)
+                    const syn_slack *slack, syn_move *m)
 {
     syn_transfer t = {tensor, c->g->tensors.p[tensor].dtype, *a, *b};
-    cost_form best[2];
+    cost_form best[2] = {COST_FLAT, COST_FLAT};
     cost_forms x = all_forms(c, m, true, &t, 1);
     // Small all-reduces travel together (bucket.c): what a one-sided put saves of the latency of
     // one is no reason to go axis by axis instead of over both at once.
@@ -266,15 +281,27 @@ void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const sy
     bool both = m->coll == COST_ALL_REDUCE && c->mesh->n_axes == 2;
     for (int f = 1; both && f < x.n; f++) // the first is FLAT
         if (cost_is_put(x.form[f]) && x.sec[f] + link.latency > x.sec[0]) x.sec[f] = HUGE_VAL;
-    for (int with_puts = 1; with_puts >= 0; with_puts--) {
-        int i = cost_cheapest(&x);
-        best[with_puts] = x.form[i];
-        m->sec_with[with_puts] = x.sec[i];
-        while (cost_is_put(x.form[x.n - 1])) // which come last
-            x.n--;
+    int n = x.n;
+    while (cost_is_put(x.form[n - 1])) // which come last
+        n--;
+    for (int put = 0; put < 2; put++) {
+        cost_forms some = {.n = put ? x.n - n : n};
+        memcpy(some.form, x.form + (put ? n : 0), sizeof *x.form * (size_t)some.n);
+        memcpy(some.sec, x.sec + (put ? n : 0), sizeof *x.sec * (size_t)some.n);
+        m->sec_by[put] = HUGE_VAL;
+        for (int f = 0; f < some.n; f++)
+            m->sec_by[put] = fmin(m->sec_by[put], some.sec[f]);
+        if (isinf(m->sec_by[put])) continue;
+        int i = cost_cheapest(&some);
+        best[put] = some.form[i];
+        m->sec_by[put] = some.sec[i];
     }
-    m->form = best[!c->no_put];
-    m->sec = m->sec_with[!c->no_put];
+    const syn_slack *hides = syn_taking(slack);
+    double library = syn_sending_seconds(c, m->axes, false, m->sec_by[0], hides, tensor),
+           puts = syn_sending_seconds(c, m->axes, true, m->sec_by[1], hides, tensor);
+    bool put = !c->no_put && puts < library / (1 + COST_ROUNDING);
+    m->form = best[put];
+    m->sec = m->sec_by[put];
     m->scratch = syn_list_scratch(c, m, &t, 1);
 }
 

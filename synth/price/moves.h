@@ -15,17 +15,23 @@ typedef struct syn_move {
     unsigned axes; // mask
     cost_coll coll;
     bool reduce_max;
-    cost_form form;     // filled by syn_move_price
-    double sec;         // COLL: of the slowest group, packing included
-    double sec_with[2]; // by the cheapest form of the library; of all forms
-    int64_t scratch;    // bytes
+    cost_form form;   // filled by syn_move_price
+    double sec;       // COLL: of the slowest group, packing included
+    double sec_by[2]; // by the cheapest form of the library; by one-sided puts, +inf: none
+    int64_t scratch;  // bytes
 } syn_move;
 
 // What leads from a to b directly; kind NONE if nothing does.
 syn_move syn_move_between(const syn_costs *c, int tensor, const syn_state *a, const syn_state *b);
-// Chooses the form of a collective.
+// Chooses the form of a collective: the one that costs least, with what may hide at a discount.
 void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const syn_state *b,
-                    syn_move *move);
+                    const syn_slack *slack, syn_move *move);
+// The slack by which forms are chosen: NULL where what hides takes nothing.
+const syn_slack *syn_taking(const syn_slack *slack);
+// What a collective over a mask of axes costs that takes so long: of what may hide, a share, and
+// what it takes from the computing that hides it. slack NULL: nothing hides.
+double syn_sending_seconds(const syn_costs *c, unsigned axes, bool put, double sec,
+                           const syn_slack *slack, int tensor);
 
 // One tensor of a collective's list.
 typedef struct syn_transfer {

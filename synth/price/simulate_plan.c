@@ -183,17 +183,9 @@ static cost_pair_event *pair_events(hb_arena *a, const syn_program *p, cost_even
     return all;
 }
 
-// Between machines as cl_group_link sees it: a group has ranks of two.
 bool syn_crosses(const syn_program *p, unsigned axes)
 {
-    const syn_mesh *m = p->mesh;
-    const int *machine = p->cluster->machine_of, *rank = m->cluster_rank;
-    int inner = m->n_axes == 2 ? m->size[1] : m->n_ranks;
-    for (int r = 1; r < m->n_ranks; r++) {
-        int other = m->n_axes == 1 || axes == 3 ? 0 : axes == 1 ? r % inner : r - r % inner;
-        if (machine[rank[r]] != machine[rank[other]]) return true;
-    }
-    return false;
+    return syn_group_crosses(p->cluster, p->mesh, axes);
 }
 
 // A part of the cluster whose seconds are scaled.
@@ -241,12 +233,9 @@ static double simulate(hb_arena *a, const syn_program *p, const scaling *s, cost
 {
     hb_arena *scratch = hb_arena_new();
     cost_event *e = hb_room(scratch, sizeof *e, p->instr.n);
-    bool quiet[4], quiet_network = true;
-    for (int c = 0; c < p->mesh->n_classes; c++)
-        quiet_network =
-            quiet_network && cost_quiet_network(&p->cluster->cls[p->mesh->cluster_class[c]]);
+    bool quiet[4];
     for (unsigned axes = 1; axes < 4; axes++)
-        quiet[axes] = quiet_network && syn_crosses(p, axes);
+        quiet[axes] = syn_group_quiet(p->cluster, p->mesh, axes);
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         e[i].kind = in->kind == SYN_START  ? COST_START

@@ -76,15 +76,31 @@ static void set_scratch(syn_program *p, syn_instr *in, int64_t bytes)
         p->tensors.p[in->scratch].bytes[k] = bytes;
 }
 
-void syn_choose_form(syn_program *p, const syn_costs *c, syn_instr *in)
+// The tensor of a list that must come first.
+static int least_slack(const syn_program *p, const syn_slack *slack, const syn_instr *in)
+{
+    int least = p->tensors.p[in->in[0]].value;
+    for (int i = 1; slack && i < in->n_in; i++) {
+        int v = p->tensors.p[in->in[i]].value;
+        if (slack->sec[v] < slack->sec[least]) least = v;
+    }
+    return least;
+}
+
+void syn_choose_form(syn_program *p, const syn_costs *c, const syn_slack *slack, syn_instr *in)
 {
     hb_arena *scratch = hb_arena_new();
     cost_forms x;
     syn_move move = syn_move_of(in);
     syn_list_forms(c, &move, syn_transfers(scratch, p, in), in->n_in, &x);
+    int first = least_slack(p, slack, in);
+    cost_forms priced = x;
     for (int f = 0; f < x.n; f++)
-        if ((x.form[f] == COST_TWO_LEVEL) != (in->form == COST_TWO_LEVEL)) x.sec[f] = HUGE_VAL;
-    int best = cost_cheapest(&x);
+        priced.sec[f] = (x.form[f] == COST_TWO_LEVEL) != (in->form == COST_TWO_LEVEL)
+                            ? HUGE_VAL
+                            : syn_sending_seconds(c, in->axes, cost_is_put(x.form[f]), x.sec[f],
+                                                  syn_taking(slack), first);
+    int best = cost_cheapest(&priced);
     in->form = x.form[best];
     in->sec[0] = syn_instr_slots(p, in) * x.sec[best];
     set_scratch(p, in, syn_scratch_bytes(p, c, in));

@@ -13,8 +13,9 @@ syn_move syn_move_of(const syn_instr *in);
 // Of what decides the price of a START of one tensor, form included.
 uint64_t syn_move_key(const syn_program *p, const syn_instr *in);
 int64_t syn_scratch_bytes(const syn_program *p, const syn_costs *c, const syn_instr *in);
-// Gives a START of a list the cheapest form of one level, with its scratch.
-void syn_choose_form(syn_program *p, const syn_costs *c, syn_instr *in);
+// Gives a START of a list the cheapest form of one level, with its scratch. slack: as of
+// syn_move_price.
+void syn_choose_form(syn_program *p, const syn_costs *c, const syn_slack *slack, syn_instr *in);
 void syn_set_form(syn_program *p, const syn_costs *c, syn_instr *in, cost_form form);
 // When forms have changed: drops scratch that no collective has any more; puts what is written from
 // other ranks into SEG_SYM, and what shares its bytes.

@@ -160,23 +160,50 @@ static void note_devices(pool *p, const candidate *c)
     }
 }
 
+syn_lead pool_lead_of(pool *p, const syn_space *s)
+{
+    const cl_class *first = &p->m->cluster->cls[s->mesh->cluster_class[0]];
+    const double *weight =
+        hb_copy(p->arena, s->weight, sizeof *weight * (size_t)s->mesh->n_classes);
+    return (syn_lead){.mesh = s->mesh,
+                      .partitions = syn_partitions_copy(p->arena, s->partitions),
+                      .weight = weight,
+                      .price = s->memory_price ? s->memory_price[0] * (double)first->capacity : 0,
+                      .memory_first = p->opt->memory_first,
+                      .strategy = s->strategy};
+}
+
+static void note_board(pool *p, const candidate *c)
+{
+    board *b = p->b;
+    if (c->fits && (b->best <= 0 || c->sec < b->best)) {
+        b->best = c->sec;
+        if (p->g->few_of) b->lead = pool_lead_of(p, c->space);
+    }
+    if (b->quickest <= 0 || c->sec < b->quickest) b->quickest = c->sec;
+    double near = c->sec * pow(fmax(c->share, 1), SYN_SET_FULL);
+    if (b->near <= 0 || near < b->near) b->near = near;
+}
+
 void pool_offer(pool *p, candidate *c)
 {
     if (p->quickest <= 0 || c->sec < p->quickest) p->quickest = c->sec;
     if (!p->smallest.program || c->share < p->smallest.share) p->smallest = *c;
     bool first = c->fits && (!p->best.program || c->sec < p->best.sec);
     if (first && admitted(p, c)) p->best = *c;
-    if (c->fits && (p->b->best <= 0 || c->sec < p->b->best)) p->b->best = c->sec;
-    if (p->b->quickest <= 0 || c->sec < p->b->quickest) p->b->quickest = c->sec;
-    double near = c->sec * pow(fmax(c->share, 1), SYN_SET_FULL);
-    if (p->b->near <= 0 || near < p->b->near) p->b->near = near;
+    note_board(p, c);
     c->sec_paired = HUGE_VAL;
     if (c->paired) offer_paired(p, c);
     note_devices(p, c);
 }
 
-// AS_LOWERED: every collective is waited for at once.
-typedef enum { AS_LOWERED, SCHEDULED, IN_SMALL_BUCKETS } scheduling;
+// AS_LOWERED: every collective is waited for at once. The others: scheduled, in such buckets.
+typedef enum {
+    AS_LOWERED = -1,
+    SCHEDULED = SYN_BUCKETS,
+    IN_SMALL_BUCKETS = SYN_BUCKETS_SMALL,
+    PUTS_ALONE = SYN_BUCKETS_PUTS_ALONE
+} scheduling;
 
 // Makes a program of a choice, finishes it for a simulation and places it where memory is near.
 static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
@@ -186,7 +213,7 @@ static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
                     .costs = p->b->costs,
                     .space = space,
                     .choice = choice,
-                    .small_buckets = how == IN_SMALL_BUCKETS,
+                    .buckets = how == AS_LOWERED ? SYN_BUCKETS : (syn_buckets)how,
                     .paired_sec = HUGE_VAL};
     syn_passes_run(&x, SYN_PASS_LOWER, SYN_PASS_LOWER);
     if (how != AS_LOWERED)
@@ -317,13 +344,32 @@ static bool small_buckets_may_help(const pool *p, const candidate *c)
     return false;
 }
 
+static bool has_puts_summed(const syn_program *p)
+{
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind == SYN_START && in->coll == COST_ALL_REDUCE && cost_is_put(in->form))
+            return true;
+    }
+    return false;
+}
+
 candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice)
 {
     p->b->costs->no_put = p->no_put;
     candidate c = simulate(p, arena, space, choice, SCHEDULED);
-    if (small_buckets_may_help(p, &c)) {
-        candidate x = simulate(p, arena, space, choice, IN_SMALL_BUCKETS);
-        if (x.sec < c.sec && x.fits >= c.fits) c = x;
+    bool waits = small_buckets_may_help(p, &c);
+    for (int how = IN_SMALL_BUCKETS; waits && how <= PUTS_ALONE; how++) {
+        if (how == PUTS_ALONE && !has_puts_summed(c.program)) break;
+        candidate x = simulate(p, arena, space, choice, (scheduling)how), other = c;
+        if (x.sec < c.sec && x.fits >= c.fits) {
+            c = x;
+            x = other;
+        }
+        if (x.paired && (!c.paired || x.paired_alone < c.paired_alone)) { // with pairs, by itself
+            c.paired = x.paired;
+            c.paired_alone = x.paired_alone;
+        }
     }
     double additive = c.additive;
     bool looked = c.placed || c.share > 1 || p->careful;
@@ -360,7 +406,7 @@ static uint64_t key_of(const pool *p, const search_options *o)
 {
     const syn_costs *c = p->b->costs;
     int n_classes = p->b->mesh->n_classes, n = 0;
-    double *x = HB_ARRAY(p->arena, double, n_classes + 8);
+    double *x = HB_ARRAY(p->arena, double, n_classes + 9);
     x[n++] = (double)o->strategy;
     x[n++] = (double)o->opt->copy_bytes;
     x[n++] = o->comm;
@@ -369,6 +415,7 @@ static uint64_t key_of(const pool *p, const search_options *o)
     x[n++] = c->no_put;
     x[n++] = c->passing;
     x[n++] = o->slack ? o->slack->price : -1;
+    x[n++] = o->slack && o->slack->takes;
     memcpy(x + n, o->weight, sizeof *x * (size_t)n_classes);
     uint64_t slack = 0;
     if (o->slack)

@@ -47,6 +47,7 @@ typedef struct board {
     HB_VEC(struct solved *) solved; // searches and what they chose
     double price;                   // on memory, that the last plan wanted
     double best;                    // seconds of the fastest plan that fits; 0: none
+    syn_lead lead;                  // among few layers: that plan's
     double quickest;                // of the fastest, whether it fits or not; 0: none
     double near; // the least of all, longer where they are far from fitting; 0: none
     double baseline[SYN_MAX_STRATEGIES]; // seconds; < 0: none that fits, or not asked for yet
@@ -112,6 +113,8 @@ typedef struct search_options {
 bool pool_search(pool *p, const search_options *s, candidate *out);
 // Lowers and simulates one choice of a space that lies in `arena`.
 candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice);
+// Where a search among few layers ended, to begin there among all.
+syn_lead pool_lead_of(pool *p, const syn_space *s);
 double pool_best_known(const pool *p); // of this variant of the step or another; 0: none
 // For the best, without pairs and with them; fills sec_paired.
 void pool_offer(pool *p, candidate *c);

@@ -39,7 +39,8 @@ static double note_times(const syn_program *p, double *made, double *read)
     return now;
 }
 
-syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kinds, double price)
+syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kinds, double price,
+                        bool takes)
 {
     int n = p->g->tensors.n;
     double *made = HB_ARRAY(a, double, n + 1), *read = HB_ARRAY(a, double, n + 1),
@@ -59,5 +60,5 @@ syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kind
     }
     for (int v = 0; v < n; v++)
         slack[v] = sum[kinds->tensor[v]] / count[kinds->tensor[v]];
-    return hb_copy(a, &(syn_slack){slack, price}, sizeof(syn_slack));
+    return hb_copy(a, &(syn_slack){slack, price, takes}, sizeof(syn_slack));
 }

@@ -9,6 +9,7 @@
 // By tensor of the program's graph: seconds of computing between the op that makes it (a
 // parameter: the step's start, or its update) and the first one that reads it (an updated
 // parameter: the step's end). Tensors of one kind have the mean of their slacks.
-syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kinds, double price);
+syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kinds, double price,
+                        bool takes);
 
 #endif

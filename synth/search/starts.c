@@ -65,9 +65,9 @@ static double best_of(const pool *p)
     return p->best.program ? p->best.sec : 0;
 }
 
-static const syn_slack *slack_of(pool *p, const candidate *c, double price)
+static const syn_slack *slack_of(pool *p, const candidate *c, double price, bool takes)
 {
-    return syn_slack_of(p->arena, c->program, c->space->kinds, price);
+    return syn_slack_of(p->arena, c->program, c->space->kinds, price, takes);
 }
 
 // Ratio LP and search in turn, from the plan of one starting ratio, until the simulator sees no
@@ -91,7 +91,8 @@ static void take_rounds(pool *p, syn_starting_ratio starting, candidate *cur, do
         pool_set_starting_ratio(p, starting);
         pool_add_lp_cuts(p, &lp);
         if (tried_before(p) && b->mesh->n_axes == 2) return;
-        o.slack = cur->space->slack ? slack_of(p, cur, cur->space->slack->price) : NULL;
+        const syn_slack *hides = cur->space->slack;
+        o.slack = hides ? slack_of(p, cur, hides->price, hides->takes) : NULL;
         // Classes that bind count most, but no class is free.
         for (int c = 0; c < b->mesh->n_classes; c++)
             weight[c] = SYN_BINDING * lp.weight[c] + SYN_EVEN_REST / b->mesh->n_classes;
@@ -118,23 +119,38 @@ static void take_rounds(pool *p, syn_starting_ratio starting, candidate *cur, do
     }
 }
 
+// Seconds that a plan's collectives take from computing where that hides them.
+static double taken(const pool *p, const syn_program *prog)
+{
+    double sec = 0;
+    for (int i = 0; i < prog->instr.n; i++) {
+        const syn_instr *in = &prog->instr.p[i];
+        if (in->kind != SYN_START) continue;
+        sec += in->sec[0] * p->b->costs->taken[in->axes][cost_is_put(in->form)];
+    }
+    return sec;
+}
+
 // Transfers that a plan leaves time for hide in the simulator: searches in which they cost little,
-// at the same cuts, by other prices at every second look. Whether one is better.
+// at the same cuts, by other prices at every second look; where collectives slow the computing that
+// hides them, one in which that costs, too. Whether one is better.
 static bool hide_transfers(pool *p, candidate *cur, int look)
 {
     static const double price[][2] = {{SYN_HIDDEN}, {SYN_HIDDEN_LATER}};
     const candidate from = *cur;
     const syn_space *s = from.space;
-    double waits = from.timeline.comm - from.timeline.hidden;
-    if (!from.fits || waits < SYN_HIDE_WAITS * from.timeline.total) return false;
+    double least = SYN_HIDE_WAITS * from.timeline.total;
+    bool waits = from.timeline.comm - from.timeline.hidden >= least,
+         takes = taken(p, from.program) >= least;
+    if (!from.fits || (!waits && !takes)) return false;
     if (p->g->few_of && from.priced) return false; // hardly pays, and is searched often
     p->held = &from;
     *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
-    for (size_t i = 0; i < 2 && !pool_out_of_time(p); i++) {
+    for (int i = waits ? 0 : 2; i < (takes ? 3 : 2) && !pool_out_of_time(p); i++) {
         search_options o = quick_options(p, s->weight);
         candidate next;
         o.price = p->b->price;
-        o.slack = slack_of(p, &from, price[look % 2][i]);
+        o.slack = slack_of(p, &from, price[look % 2][i > 0], i == 2);
         o.beat = cur->sec * (1 - SYN_SAME_PLACE);
         if (!pool_search(p, &o, &next)) break;
         if (next.fits && next.sec < cur->sec * (1 - SYN_SAME_PLACE)) *cur = next;

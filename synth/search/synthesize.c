@@ -7,6 +7,7 @@
 #include "synth/price/pair_cost.h"
 #include "synth/price/simulate_plan.h"
 #include "synth/search/baselines.h"
+#include "synth/search/boards.h"
 #include "synth/search/bounds.h"
 #include "synth/search/explore.h"
 #include "synth/search/local_search.h"
@@ -405,6 +406,15 @@ static void end_unfinished(pool *p, syn_result *r)
     r->plain = lead->program;
     r->predicted_sec = r->plain_sec = lead->sec;
     r->space = lead->space;
+    if (!p->g->few_of) return;
+    r->lead = pool_lead_of(p, lead->space);
+    for (int i = 0; i < p->boards.n; i++) {
+        const board *b = p->boards.p[i];
+        if (b->best <= 0 || pool_same_ranks(b->mesh, lead->space->mesh)) continue;
+        if (r->other_sec > 0 && b->best >= r->other_sec) continue;
+        r->other_sec = b->best;
+        r->other_lead = b->lead;
+    }
 }
 
 // What a plan must gain on the result to take its place: on more devices, what these are worth.

@@ -188,15 +188,12 @@ static int count(const planner *p, const bool *again)
     return n;
 }
 
-static void note_ending(planner *p, int64_t chunks, const bool *again, bool memory_first,
-                        const syn_result *r)
+static void note_ending(planner *p, int64_t chunks, const bool *again, const syn_result *r)
 {
-    const syn_space *s = r->space;
-    const cl_class *first = &p->m->cluster->cls[s->mesh->cluster_class[0]];
-    double price = s->memory_price ? s->memory_price[0] * (double)first->capacity : 0;
-    syn_lead lead = {s->mesh, s->partitions, s->weight, price, memory_first, s->strategy};
     const bool *own = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
-    HB_PUSH(p->a, &p->endings, (ending){chunks, own, r->predicted_sec, lead});
+    HB_PUSH(p->a, &p->endings, (ending){chunks, own, r->predicted_sec, r->lead});
+    if (r->other_sec > 0 && r->other_sec < SYN_OTHER_FAR * r->predicted_sec)
+        HB_PUSH(p->a, &p->endings, (ending){chunks, own, r->other_sec, r->other_lead});
 }
 
 static void note_old(planner *p, const syn_result *r, double plain)
@@ -240,8 +237,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     double took = r.status == SYN_OK && r.plain ? r.plain_sec : HUGE_VAL;
     if (!memory_first) note_old(p, &r, took);
     bool apart = !memory_first || took < p->last.sec * (1 - SYN_ORDER_GAIN);
-    if (p->step->few_of && r.status == SYN_OK && apart)
-        note_ending(p, chunks, again, memory_first, &r);
+    if (p->step->few_of && r.status == SYN_OK && apart) note_ending(p, chunks, again, &r);
     p->last = (struct look){took, r.quickest_sec, r.least_share,
                             r.least_share > 0 && (r.status != SYN_OK || r.tight)};
     if (r.quickest_sec > 0 && (p->quickest <= 0 || r.quickest_sec < p->quickest))

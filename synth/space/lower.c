@@ -86,7 +86,8 @@ static syn_move direct_move(lowering *l, int value, const syn_states *st, int i,
     int at = hb_map_get(l->known, bytes);
     if (at >= 0) return l->moves.p[at];
     syn_move move = syn_move_between(l->s->costs, value, &st->s[i], &st->s[k]);
-    if (move.kind == SYN_MOVE_COLL) syn_move_price(l->s->costs, value, &st->s[i], &st->s[k], &move);
+    if (move.kind == SYN_MOVE_COLL)
+        syn_move_price(l->s->costs, value, &st->s[i], &st->s[k], l->s->slack, &move);
     hb_map_put(l->known, hb_str_n(l->arena, bytes.p, bytes.n), l->moves.n);
     HB_PUSH(l->arena, &l->moves, move);
     return move;

@@ -16,7 +16,8 @@ typedef struct syn_moves {
     struct one_move {
         int16_t from, to;
         syn_move_kind kind;
-        double sec[2];   // without one-sided puts, and with
+        unsigned axes;
+        double sec[2];   // without one-sided puts, and by them
         int64_t scratch; // of the form of the former
     } * v;
 } syn_moves;
@@ -138,13 +139,12 @@ static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *s
             syn_move move = syn_move_between(c, tensor, &st->s[i], &st->s[j]);
             if (move.kind == SYN_MOVE_NONE) continue;
             if (may_move && !may_move(part, &st->s[i].ax[0], &st->s[j].ax[0])) continue;
-            if (move.kind == SYN_MOVE_COLL) syn_move_price(c, tensor, &st->s[i], &st->s[j], &move);
+            if (move.kind == SYN_MOVE_COLL)
+                syn_move_price(c, tensor, &st->s[i], &st->s[j], NULL, &move);
             if (m->n == cap) m->v = hb_grow(c->arena, m->v, &cap, sizeof *m->v);
-            m->v[m->n++] = (struct one_move){(int16_t)i,
-                                             (int16_t)j,
-                                             move.kind,
-                                             {move.sec_with[0], move.sec_with[1]},
-                                             move.scratch};
+            m->v[m->n++] = (struct one_move){
+                (int16_t)i,  (int16_t)j, move.kind, move.axes, {move.sec_by[0], move.sec_by[1]},
+                move.scratch};
         }
     c->no_put = no_put;
     return m;
@@ -175,11 +175,14 @@ static double passing_price(const syn_space *s, const syn_states *st, const stru
     return s->costs->passing * sec;
 }
 
-// What a transfer costs: what may hide, at a discount.
-static double sending_cost(const syn_space *s, int tensor, double sec)
+// What a transfer costs, by the form that lowering takes.
+static double sending_cost(const syn_space *s, int tensor, const struct one_move *m)
 {
-    double hidden = s->slack ? fmin(sec, s->slack->sec[tensor]) : 0;
-    return s->weight_comm * (sec - hidden + (s->slack ? s->slack->price * hidden : 0));
+    double least = HUGE_VAL;
+    for (int put = 0; put < (s->costs->no_put ? 1 : 2); put++)
+        least =
+            fmin(least, syn_sending_seconds(s->costs, m->axes, put, m->sec[put], s->slack, tensor));
+    return s->weight_comm * least;
 }
 
 // All-pairs costs along the best paths of direct moves, but for the one from `from` to `to`.
@@ -197,7 +200,7 @@ static void find_paths(const syn_space *s, int tensor, syn_states *st, int from,
         const struct one_move *v = &m->v[k];
         if (v->from == from && v->to == to) continue;
         st->cost[v->from * n + v->to] = v->kind == SYN_MOVE_COLL
-                                            ? sending_cost(s, tensor, v->sec[!s->costs->no_put])
+                                            ? sending_cost(s, tensor, v)
                                             : local_seconds(s, &st->s[v->to], bytes);
         st->cost[v->from * n + v->to] *= ir_tensor_times(s->g, tensor);
         st->cost[v->from * n + v->to] += passing_price(s, st, v);

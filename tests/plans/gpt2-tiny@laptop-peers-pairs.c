@@ -5,9 +5,9 @@
 //     gpt2-tiny@laptop-peers-pairs -q
 //
 //   ranks      0 cpu4, 1 cpu3, 2 cpu2
-//   predicted  4.36 ms a step: 3.42 computing or idle, 1.51 communication, of it 0.577 hidden; at
+//   predicted  4.25 ms a step: 3.43 computing or idle, 1.53 communication, of it 0.704 hidden; at
 //              least 2.62; by datasheet formulas
-//   memory     2.92 MiB, 2.66 MiB, 2.16 MiB on {cpu4, cpu3, cpu2}
+//   memory     2.89 MiB, 2.60 MiB, 2.10 MiB on {cpu4, cpu3, cpu2}
 //   input      graph a94a3bb305aca178, cluster cf6d4e2bb24569e8; strategy auto
 //
 // Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] is whole on
@@ -20,13 +20,13 @@
 
 // Cuts: axis of the mesh, size, entries of each coordinate; and who chose them.
 static const hap_cuts cuts[] = {
-    HAP_CUT("rows",      0,   8,  3,  3,  2),                 // compute
-    HAP_CUT("vocab",     0, 211, 79, 79, 53),                 // compute
-    HAP_CUT("cut_3",     0,   3,  1,  1,  1),                 // compute
-    HAP_CUT("heads",     0,   4,  2,  1,  1),                 // compute
-    HAP_CUT("cut_64",    0,  64, 24, 24, 16),                 // lp
-    HAP_CUT("cut_192",   0, 192, 86, 64, 42),                 // lp
-    HAP_CUT("cut_64_lp", 0,  64, 51, 13,  0),                 // lp
+    HAP_CUT("rows",      0,   8,   3,   3,   2),              // compute
+    HAP_CUT("vocab",     0, 211, 100,  76,  35),              // compute
+    HAP_CUT("cut_3",     0,   3,   1,   1,   1),              // compute
+    HAP_CUT("heads",     0,   4,   2,   1,   1),              // compute
+    HAP_CUT("cut_64",    0,  64,  24,  24,  16),              // lp
+    HAP_CUT("cut_192",   0, 192,  89,  64,  39),              // lp
+    HAP_CUT("cut_64_lp", 0,  64,  51,  13,   0),              // lp
 };
 
 #include "buffers.h"
@@ -48,19 +48,19 @@ int main(int argc, char **argv)
     while (hap_next_step(r)) {
         wte_forward(r);                                       //                               0.018
         for (int i = 0; i < 3; i++)
-            h_forward(r, i);                                  //                               0.991
-        loss_forward(r);                                      //                               0.115
-        loss_backward(r);                                     //                               0.188
+            h_forward(r, i);                                  //                                1.01
+        loss_forward(r);                                      //                               0.116
+        loss_backward(r);                                     //                               0.189
         for (int i = 2; i >= 1; i--)
-            h_backward(r, i);                                 //                                1.21
-        wte_backward(r);                                      //                               0.643
+            h_backward(r, i);                                 //                                1.24
+        wte_backward(r);                                      //                               0.658
         norm(r);                                              //                               0.007
         for (int i = 0; i < 2; i++)
-            h_norm(r, i);                                     //                               0.062
+            h_norm(r, i);                                     //                               0.063
         update(r);                                            //                               0.065
         for (int i = 0; i < 2; i++)
-            h_update(r, i);                                   //                               0.142
-        update_2(r);                                          //                               0.074
+            h_update(r, i);                                   //                               0.144
+        update_2(r);                                          //                               0.075
         for (int i = 0; i < 3; i++)
             h_wait(r, i);
     }
@@ -76,7 +76,7 @@ static void wte_forward(hap_rank *r)
     op_add(r, h_add_2[0], wte, wpe);                          // y = a + b  [8@rows 32 64]     0.007
 }
 
-// One of the 3 blocks transformer.h.*                        //                               0.330
+// One of the 3 blocks transformer.h.*                        //                               0.335
 static void h_forward(hap_rank *r, int i)
 {
     const h_block *b = &h[i];
@@ -110,23 +110,23 @@ static void h_forward(hap_rank *r, int i)
     // mlp
     hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight);   // [64 192@cut_192]              0.004
     hap_cut(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias);       // [192@cut_192]                 0.001
-    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}}); //                        0.062
+    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}}); //                        0.064
     hap_event *e_ln_2_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &b->ln_2_all,
         &b->ln_2, NULL);                                      // @rows -> whole  64.0 KiB      0.027
     hap_wait(r, e_ln_2_all);                                  // 0.027 hidden
     op_linear(r, b->mlp_c_fc, b->ln_2_all, b->mlp_c_fc_weight_cut, b->mlp_c_fc_bias_cut,
-        HAP_NN);                                              // [8 32 192@cut_192]            0.060
+        HAP_NN);                                              // [8 32 192@cut_192]            0.062
     hap_overlapped(r);
     op_gelu(r, b->mlp_act, b->mlp_c_fc, true);                // y = gelu x                    0.015
     hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192 64]            0.004
     hap_partial(r, AXIS(0), b->mlp_c_proj_bias_part, b->mlp_c_proj_bias); // whole -> +  [64]+ 0.001
-    hap_overlap(r, 3, (const int64_t[][3]){{1, 1}, {2, 1}, {0, 1}}); //                        0.074
+    hap_overlap(r, 3, (const int64_t[][3]){{1, 1}, {2, 1}, {0, 1}}); //                        0.076
     op_linear(r, b->mlp_c_proj, b->mlp_act, b->mlp_c_proj_weight_cut, b->mlp_c_proj_bias_part,
-        HAP_NN);                                              // y = a b + c  [8 32 64]+       0.060
+        HAP_NN);                                              // y = a b + c  [8 32 64]+       0.062
     hap_event *e_mlp_c_proj_by_rows = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->mlp_c_proj_by_rows, &b->mlp_c_proj, b->mlp_c_proj_by_rows_scratch); // 64.0 KiB    0.039
     hap_overlapped(r);
-    hap_wait(r, e_mlp_c_proj_by_rows);                        // 0.005 hidden
+    hap_wait(r, e_mlp_c_proj_by_rows);                        // 0.006 hidden
     op_add(r, h_add_2[i + 1], b->add, b->mlp_c_proj_by_rows); // y = a + b                     0.009
 }
 
@@ -145,7 +145,8 @@ static void loss_forward(hap_rank *r)
     op_row_expsum(r, ce_sum_expsum, lm_head, ce_sum_max);     // y = sum exp(a - b)            0.010
     hap_cut(r, slice_by_rows, slice);                         // whole -> @rows                0.001
     op_target_logit(r, ce_sum_target, lm_head, slice_by_rows, -100); // y = a[label]           0.001
-    op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, slice_by_rows, -100); //   0.001
+    hap_cut(r, slice_by_rows_2, slice);                       // whole -> @rows                0.001
+    op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, slice_by_rows_2, -100); // 0.001
     hap_event *e_ce_sum_all = coll_all_reduce_start(r, AXIS(0), FORM_PUT(2), 1, &ce_sum_all,
         &ce_sum, ce_sum_all_scratch);                         // + -> whole  []  4 B           0.024
     op_count(r, count, slice, -100);                          // y = count x                   0.001
@@ -158,42 +159,49 @@ static void loss_backward(hap_rank *r)
     // loss
     op_full(r, loss_seed, (hap_ints){0, NULL}, 1, HAP_F32);   // y = 1  []                     0.001
     op_div(r, loss_da, loss_seed, count);                     // y = a / b                     0.001
-    op_ce_bwd(r, ce_sum_dx, lm_head, ce_sum_max, ce_sum_expsum, slice_by_rows, loss_da,
+
+    // ce_sum
+    hap_cut(r, slice_by_rows_3, slice);                       // whole -> @rows  [8@rows 32]   0.001
+    op_ce_bwd(r, ce_sum_dx, lm_head, ce_sum_max, ce_sum_expsum, slice_by_rows_3, loss_da,
         -100);                                                // [8@rows 32 211]               0.018
 
     // lm_head
     op_linear(r, lm_head_dx, ce_sum_dx, wte_weight, NULL, HAP_NN); // y = a b  [8@rows 32 64]  0.073
     op_linear_dw(r, lm_head_dw, ce_sum_dx, ln_f);             // y = sum rows a' b  [211 64]+  0.073
     lm_head_dw_by_vocab_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
-        &lm_head_dw_by_vocab, &lm_head_dw, lm_head_dw_by_vocab_scratch); // 52.8 KiB           0.035
+        &lm_head_dw_by_vocab, &lm_head_dw, lm_head_dw_by_vocab_scratch); // 52.8 KiB           0.040
 
     // ln_f
     op_norm_bwd_stats(r, ln_f_sum_u, ln_f_sum_ux, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2,
         ln_f_weight, 1e-05);                                  // [8@rows 32]                   0.006
-    op_norm_bwd(r, ln_f_dx, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2, ln_f_sum_u, ln_f_sum_ux,
-        ln_f_weight, 1e-05);                                  // [8@rows 32 64]                0.009
+    op_norm_bwd(r, h_ln_1_dsum[2], lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2, ln_f_sum_u,
+        ln_f_sum_ux, ln_f_weight, 1e-05);                     // [8@rows 32 64]                0.009
     op_norm_bwd_params(r, ln_f_dw, ln_f_db, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2,
         1e-05);                                               // y, y1 = dweight, dbias  [64]+ 0.006
-    h_ln_1_dsum_all_ready[3] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_ln_1_dsum_all[2], &ln_f_dx, NULL);                 // @rows -> whole  64.0 KiB      0.027
 }
 
-// One of 2 of the 3 blocks transformer.h.*                   //                               0.605
+// One of 2 of the 3 blocks transformer.h.*                   //                               0.622
 static void h_backward(hap_rank *r, int i)
 {
     const h_block *b = &h[i];
-    hap_wait(r, h_ln_1_dsum_all_ready[i + 1]);
+    hap_cut(r, b->mlp_c_proj_weight_cut_2, b->mlp_c_proj_weight); // [192@cut_192 64]          0.004
+    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}}); //                        0.064
+    hap_event *e_ln_f_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &b->ln_f_dx_all,
+        &h_ln_1_dsum[i], NULL);                               // @rows -> whole  64.0 KiB      0.027
+    hap_wait(r, e_ln_f_dx_all);                               // 0.027 hidden
 
     // mlp
-    op_linear(r, b->mlp_c_proj_dx, h_ln_1_dsum_all[i], b->mlp_c_proj_weight_cut, NULL,
-        HAP_NT);                                              // y = a b'  [8 32 192@cut_192]  0.060
-    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, h_ln_1_dsum_all[i]); // [192@cut_192 64]     0.060
-    op_sum(r, b->mlp_c_proj_db, h_ln_1_dsum_all[i], HAP_INTS(0, 1), false); // y = sum x  [64] 0.011
+    op_linear(r, b->mlp_c_proj_dx, b->ln_f_dx_all, b->mlp_c_proj_weight_cut_2, NULL,
+        HAP_NT);                                              // y = a b'  [8 32 192@cut_192]  0.062
+    hap_overlapped(r);
+    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_f_dx_all); // [192@cut_192 64]         0.062
+    op_sum(r, b->mlp_c_proj_db, b->ln_f_dx_all, HAP_INTS(0, 1), false); // y = sum x  [64]     0.011
     op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, b->mlp_c_fc, true); // [8 32 192@cut_192]  0.022
-    op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight_cut, NULL, HAP_NT); //      0.060
+    hap_cut(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight); // [64 192@cut_192]              0.004
+    op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight_cut_2, NULL, HAP_NT); //    0.062
     hap_event *e_mlp_c_fc_dx_by_rows = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->mlp_c_fc_dx_by_rows, &b->mlp_c_fc_dx, b->mlp_c_fc_dx_by_rows_scratch); // 64.0 KiB 0.039
-    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2_all, b->mlp_act_dx); // [64 192@cut_192]           0.060
+    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2_all, b->mlp_act_dx); // [64 192@cut_192]           0.062
     op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // [192@cut_192]          0.008
     hap_wait(r, e_mlp_c_fc_dx_by_rows);                       // 0.039 hidden
 
@@ -202,7 +210,7 @@ static void h_backward(hap_rank *r, int i)
         b->ln_2_m2, b->ln_2_weight, 1e-05);                   // [8@rows 32]                   0.006
     op_norm_bwd(r, b->ln_2_dx, b->mlp_c_fc_dx_by_rows, b->add, b->ln_2_sum, b->ln_2_m2,
         b->ln_2_sum_u, b->ln_2_sum_ux, b->ln_2_weight, 1e-05); // [8@rows 32 64]               0.009
-    hap_cut(r, b->ln_f_dx_by_rows, h_ln_1_dsum_all[i]);       // whole -> @rows                0.005
+    hap_cut(r, b->ln_f_dx_by_rows, b->ln_f_dx_all);           // whole -> @rows                0.005
     op_add(r, b->ln_2_dsum, b->ln_f_dx_by_rows, b->ln_2_dx);  // y = a + b                     0.009
     op_norm_bwd_params(r, b->ln_2_dw, b->ln_2_db, b->mlp_c_fc_dx_by_rows, b->add, b->ln_2_sum,
         b->ln_2_m2, 1e-05);                                   // y, y1 = dweight, dbias  [64]+ 0.006
@@ -242,32 +250,36 @@ static void h_backward(hap_rank *r, int i)
         b->ln_1_m2, b->ln_1_weight, 1e-05);                   // [8@rows 32]                   0.006
     op_norm_bwd(r, b->ln_1_dx, b->attn_c_attn_dx, h_add_2[i], b->ln_1_sum, b->ln_1_m2,
         b->ln_1_sum_u, b->ln_1_sum_ux, b->ln_1_weight, 1e-05); // [8@rows 32 64]               0.009
-    op_add(r, b->ln_1_dsum, b->ln_2_dsum, b->ln_1_dx);        // y = a + b                     0.009
+    op_add(r, h_ln_1_dsum[i - 1], b->ln_2_dsum, b->ln_1_dx);  // y = a + b                     0.009
     op_norm_bwd_params(r, b->ln_1_dw, b->ln_1_db, b->attn_c_attn_dx, h_add_2[i], b->ln_1_sum,
         b->ln_1_m2, 1e-05);                                   // y, y1 = dweight, dbias  [64]+ 0.006
     h_ln_1_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
         &h_ln_1_dw_cut[i], &b->ln_1_dw, b->ln_1_dw_cut_scratch); // + -> @cut_64  256 B        0.012
     h_ln_1_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_1_db_cut,
         &b->ln_1_db, b->ln_1_db_cut_scratch);                 // + -> @cut_64  256 B           0.012
-    h_ln_1_dsum_all_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_ln_1_dsum_all[i - 1], &b->ln_1_dsum, NULL);        // @rows -> whole  64.0 KiB      0.027
 }
 
 static void wte_backward(hap_rank *r)
 {
-    hap_wait(r, h_ln_1_dsum_all_ready[1]);
+    hap_cut(r, h[0].mlp_c_proj_weight_cut_2, h[0].mlp_c_proj_weight); // [192@cut_192 64]      0.004
+    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}}); //                        0.064
+    hap_event *e_h_1_ln_1_dsum_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
+        &h_1_ln_1_dsum_all, &h_ln_1_dsum[0], NULL);           // @rows -> whole  64.0 KiB      0.027
+    hap_wait(r, e_h_1_ln_1_dsum_all);                         // 0.027 hidden
 
     // h.0.mlp
-    op_linear(r, h[0].mlp_c_proj_dx, h_ln_1_dsum_all[0], h[0].mlp_c_proj_weight_cut, NULL,
-        HAP_NT);                                              // y = a b'  [8 32 192@cut_192]  0.060
-    op_linear_dw(r, h[0].mlp_c_proj_dw, h[0].mlp_act, h_ln_1_dsum_all[0]); // [192@cut_192 64] 0.060
-    op_sum(r, h[0].mlp_c_proj_db, h_ln_1_dsum_all[0], HAP_INTS(0, 1), false); // [64]          0.011
+    op_linear(r, h[0].mlp_c_proj_dx, h_1_ln_1_dsum_all, h[0].mlp_c_proj_weight_cut_2, NULL,
+        HAP_NT);                                              // y = a b'  [8 32 192@cut_192]  0.062
+    hap_overlapped(r);
+    op_linear_dw(r, h[0].mlp_c_proj_dw, h[0].mlp_act, h_1_ln_1_dsum_all); // [192@cut_192 64]  0.062
+    op_sum(r, h[0].mlp_c_proj_db, h_1_ln_1_dsum_all, HAP_INTS(0, 1), false); // [64]           0.011
     op_gelu_bwd(r, h[0].mlp_act_dx, h[0].mlp_c_proj_dx, h[0].mlp_c_fc, true); //               0.022
-    op_linear(r, h[0].mlp_c_fc_dx, h[0].mlp_act_dx, h[0].mlp_c_fc_weight_cut, NULL,
-        HAP_NT);                                              // y = a b'  [8 32 64]+          0.060
+    hap_cut(r, h[0].mlp_c_fc_weight_cut_2, h[0].mlp_c_fc_weight); // [64 192@cut_192]          0.004
+    op_linear(r, h[0].mlp_c_fc_dx, h[0].mlp_act_dx, h[0].mlp_c_fc_weight_cut_2, NULL,
+        HAP_NT);                                              // y = a b'  [8 32 64]+          0.062
     hap_event *e_h_0_mlp_c_fc_dx_by_rows = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
         &h[0].mlp_c_fc_dx_by_rows, &h[0].mlp_c_fc_dx, h[0].mlp_c_fc_dx_by_rows_scratch); //    0.039
-    op_linear_dw(r, h[0].mlp_c_fc_dw, h[0].ln_2_all, h[0].mlp_act_dx); // [64 192@cut_192]     0.060
+    op_linear_dw(r, h[0].mlp_c_fc_dw, h[0].ln_2_all, h[0].mlp_act_dx); // [64 192@cut_192]     0.062
     op_sum(r, h[0].mlp_c_fc_db, h[0].mlp_act_dx, HAP_INTS(0, 1), false); // [192@cut_192]      0.008
     hap_wait(r, e_h_0_mlp_c_fc_dx_by_rows);                   // 0.039 hidden
 
@@ -276,7 +288,7 @@ static void wte_backward(hap_rank *r)
         h[0].ln_2_sum, h[0].ln_2_m2, h[0].ln_2_weight, 1e-05); // [8@rows 32]                  0.006
     op_norm_bwd(r, h[0].ln_2_dx, h[0].mlp_c_fc_dx_by_rows, h[0].add, h[0].ln_2_sum, h[0].ln_2_m2,
         h[0].ln_2_sum_u, h[0].ln_2_sum_ux, h[0].ln_2_weight, 1e-05); // [8@rows 32 64]         0.009
-    hap_cut(r, h_1_ln_1_dsum_by_rows, h_ln_1_dsum_all[0]);    // whole -> @rows                0.005
+    hap_cut(r, h_1_ln_1_dsum_by_rows, h_1_ln_1_dsum_all);     // whole -> @rows                0.005
     op_add(r, h[0].ln_2_dsum, h_1_ln_1_dsum_by_rows, h[0].ln_2_dx); // y = a + b               0.009
     op_norm_bwd_params(r, h[0].ln_2_dw, h[0].ln_2_db, h[0].mlp_c_fc_dx_by_rows, h[0].add,
         h[0].ln_2_sum, h[0].ln_2_m2, 1e-05);                  // y, y1 = dweight, dbias  [64]+ 0.006
@@ -319,9 +331,9 @@ static void wte_backward(hap_rank *r)
         h[0].ln_1_sum, h[0].ln_1_m2, h[0].ln_1_weight, 1e-05); // [8@rows 32]                  0.006
     op_norm_bwd(r, h[0].ln_1_dx, h[0].attn_c_attn_dx, h_add_2[0], h[0].ln_1_sum, h[0].ln_1_m2,
         h[0].ln_1_sum_u, h[0].ln_1_sum_ux, h[0].ln_1_weight, 1e-05); // [8@rows 32 64]         0.009
-    op_add(r, h[0].ln_1_dsum, h[0].ln_2_dsum, h[0].ln_1_dx);  // y = a + b                     0.009
+    op_add(r, h_0_ln_1_dsum, h[0].ln_2_dsum, h[0].ln_1_dx);   // y = a + b                     0.009
     hap_event *e_h_0_ln_1_dsum_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_0_ln_1_dsum_all, &h[0].ln_1_dsum, NULL);           // @rows -> whole  64.0 KiB      0.027
+        &h_0_ln_1_dsum_all, &h_0_ln_1_dsum, NULL);            // @rows -> whole  64.0 KiB      0.027
     op_norm_bwd_params(r, h[0].ln_1_dw, h[0].ln_1_db, h[0].attn_c_attn_dx, h_add_2[0],
         h[0].ln_1_sum, h[0].ln_1_m2, 1e-05);                  // y, y1 = dweight, dbias  [64]+ 0.006
     h_ln_1_dw_cut_ready[0] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
@@ -333,8 +345,8 @@ static void wte_backward(hap_rank *r)
     op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32);    // y[b] += a  [32 64]            0.004
 
     // wte
-    op_embedding_bwd(r, wte_dw, h_0_ln_1_dsum_all, input_ids, 211); // [211@vocab 64]          0.014
-    hap_wait(r, lm_head_dw_by_vocab_ready);                   // 0.035 hidden
+    op_embedding_bwd(r, wte_dw, h_0_ln_1_dsum_all, input_ids, 211); // [211@vocab 64]          0.013
+    hap_wait(r, lm_head_dw_by_vocab_ready);                   // 0.040 hidden
     op_add(r, wte_dsum, lm_head_dw_by_vocab, wte_dw);         // y = a + b                     0.007
 }
 
@@ -443,16 +455,16 @@ static void update(hap_rank *r)
     op_clip_scale(r, clip, ln_f_bias_norm, 1);                // y = min(1, 1 / sqrt x)        0.001
     hap_cut(r, wte_weight_by_vocab, wte_weight);              // [211@vocab 64]                0.004
     op_adam(r, wte_weight_by_vocab, wte_weight_m, wte_weight_v, wte_dsum, clip, 1, 0.9, 0.95, 1e-08,
-        0.1, true);                                           // a -= lr b / sqrt c            0.016
+        0.1, true);                                           // a -= lr b / sqrt c            0.015
     wte_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &wte_weight,
-        &wte_weight_by_vocab, NULL);                          // @vocab -> whole  52.8 KiB     0.025
+        &wte_weight_by_vocab, NULL);                          // @vocab -> whole  52.8 KiB     0.027
     h_ln_1_dw_all_ready[0] = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &h_ln_1_dw_all[0],
         &h_ln_1_dw_cut[0], NULL);                             // @cut_64 -> whole  [64]  256 B 0.012
     op_adam(r, wpe_weight, wpe_weight_m, wpe_weight_v, wpe_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1,
         true);                                                // a -= lr b / sqrt c  [32 64]   0.010
 }
 
-// One of 2 of the 3 blocks transformer.h.*                   //                               0.071
+// One of 2 of the 3 blocks transformer.h.*                   //                               0.072
 static void h_update(hap_rank *r, int i)
 {
     const h_block *b = &h[i];
@@ -493,20 +505,20 @@ static void h_update(hap_rank *r, int i)
     hap_wait(r, e_ln_2_db_all);                               // 0.001 hidden
     op_adam(r, b->ln_2_bias, b->ln_2_bias_m, b->ln_2_bias_v, b->ln_2_db_all, clip, 1, 0.9, 0.95,
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
-    hap_cut(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight); // [64 192@cut_192]              0.004
-    op_adam(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight_m, b->mlp_c_fc_weight_v, b->mlp_c_fc_dw,
+    hap_cut(r, b->mlp_c_fc_weight_cut_3, b->mlp_c_fc_weight); // [64 192@cut_192]              0.004
+    op_adam(r, b->mlp_c_fc_weight_cut_3, b->mlp_c_fc_weight_m, b->mlp_c_fc_weight_v, b->mlp_c_fc_dw,
         clip, 1, 0.9, 0.95, 1e-08, 0.1, true);                // a -= lr b / sqrt c            0.013
     h_mlp_c_fc_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &b->mlp_c_fc_weight, &b->mlp_c_fc_weight_cut_2, NULL); // @cut_192 -> whole  48.0 KiB  0.038
+        &b->mlp_c_fc_weight, &b->mlp_c_fc_weight_cut_3, NULL); // @cut_192 -> whole  48.0 KiB  0.038
     hap_wait(r, coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &b->mlp_c_fc_db_all,
         &b->mlp_c_fc_db, NULL));                              // @cut_192 -> whole  768 B      0.012
     op_adam(r, b->mlp_c_fc_bias, b->mlp_c_fc_bias_m, b->mlp_c_fc_bias_v, b->mlp_c_fc_db_all, clip,
         1, 0.9, 0.95, 1e-08, 0, true);                        // a -= lr b / sqrt c            0.002
-    hap_cut(r, b->mlp_c_proj_weight_cut_2, b->mlp_c_proj_weight); // [192@cut_192 64]          0.004
-    op_adam(r, b->mlp_c_proj_weight_cut_2, b->mlp_c_proj_weight_m, b->mlp_c_proj_weight_v,
+    hap_cut(r, b->mlp_c_proj_weight_cut_3, b->mlp_c_proj_weight); // [192@cut_192 64]          0.004
+    op_adam(r, b->mlp_c_proj_weight_cut_3, b->mlp_c_proj_weight_m, b->mlp_c_proj_weight_v,
         b->mlp_c_proj_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c         0.013
     h_mlp_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &b->mlp_c_proj_weight, &b->mlp_c_proj_weight_cut_2, NULL); // 48.0 KiB                 0.026
+        &b->mlp_c_proj_weight, &b->mlp_c_proj_weight_cut_3, NULL); // 48.0 KiB                 0.026
     h_ln_1_dw_all_ready[i + 1] = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
         &h_ln_1_dw_all[i + 1], &h_ln_1_dw_cut[i + 1], NULL);  // @cut_64 -> whole  [64]  256 B 0.012
     op_adam(r, b->mlp_c_proj_bias, b->mlp_c_proj_bias_m, b->mlp_c_proj_bias_v, b->mlp_c_proj_db,
@@ -553,27 +565,27 @@ static void update_2(hap_rank *r)
     hap_wait(r, e_h_2_ln_2_db_all);                           // 0.001 hidden
     op_adam(r, h[2].ln_2_bias, h[2].ln_2_bias_m, h[2].ln_2_bias_v, h[2].ln_2_db_all, clip, 1, 0.9,
         0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
-    hap_cut(r, h[2].mlp_c_fc_weight_cut_2, h[2].mlp_c_fc_weight); // [64 192@cut_192]          0.004
-    op_adam(r, h[2].mlp_c_fc_weight_cut_2, h[2].mlp_c_fc_weight_m, h[2].mlp_c_fc_weight_v,
+    hap_cut(r, h[2].mlp_c_fc_weight_cut_3, h[2].mlp_c_fc_weight); // [64 192@cut_192]          0.004
+    op_adam(r, h[2].mlp_c_fc_weight_cut_3, h[2].mlp_c_fc_weight_m, h[2].mlp_c_fc_weight_v,
         h[2].mlp_c_fc_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c         0.013
     h_mlp_c_fc_weight_ready[2] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h[2].mlp_c_fc_weight, &h[2].mlp_c_fc_weight_cut_2, NULL); // 48.0 KiB                 0.038
+        &h[2].mlp_c_fc_weight, &h[2].mlp_c_fc_weight_cut_3, NULL); // 48.0 KiB                 0.038
     hap_wait(r, coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &h[2].mlp_c_fc_db_all,
         &h[2].mlp_c_fc_db, NULL));                            // @cut_192 -> whole  768 B      0.012
     op_adam(r, h[2].mlp_c_fc_bias, h[2].mlp_c_fc_bias_m, h[2].mlp_c_fc_bias_v, h[2].mlp_c_fc_db_all,
         clip, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c            0.002
-    hap_cut(r, h[2].mlp_c_proj_weight_cut_2, h[2].mlp_c_proj_weight); // [192@cut_192 64]      0.004
-    op_adam(r, h[2].mlp_c_proj_weight_cut_2, h[2].mlp_c_proj_weight_m, h[2].mlp_c_proj_weight_v,
+    hap_cut(r, h[2].mlp_c_proj_weight_cut_3, h[2].mlp_c_proj_weight); // [192@cut_192 64]      0.004
+    op_adam(r, h[2].mlp_c_proj_weight_cut_3, h[2].mlp_c_proj_weight_m, h[2].mlp_c_proj_weight_v,
         h[2].mlp_c_proj_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c       0.013
     h_mlp_c_proj_weight_ready[2] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h[2].mlp_c_proj_weight, &h[2].mlp_c_proj_weight_cut_2, NULL); // 48.0 KiB             0.026
+        &h[2].mlp_c_proj_weight, &h[2].mlp_c_proj_weight_cut_3, NULL); // 48.0 KiB             0.026
     op_adam(r, h[2].mlp_c_proj_bias, h[2].mlp_c_proj_bias_m, h[2].mlp_c_proj_bias_v,
         h[2].mlp_c_proj_db, clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c  [64]   0.001
     op_adam(r, ln_f_weight, ln_f_weight_m, ln_f_weight_v, ln_f_dw_all, clip, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c            0.001
     op_adam(r, ln_f_bias, ln_f_bias_m, ln_f_bias_v, ln_f_db_all, clip, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c            0.001
-    hap_wait(r, wte_weight_ready);                            // 0.025 hidden
+    hap_wait(r, wte_weight_ready);                            // 0.027 hidden
 }
 
 // One of the 3 blocks transformer.h.*

@@ -373,6 +373,8 @@ static const struct kept {
     {20099, SLOWER, false, "two machines alike, slower than one"},
     {500036, SLOWER, false, "a look at seven of eight devices ended too early"},
     {7000000020, SLOWER, false, "two of four devices of a machine, without another, were no set"},
+    {17954238942630013, SLOWER, false,
+     "what a hidden collective takes from computing was no part of its price"},
     {500077, SLOWER, false, "eight of nine devices of a machine, without another, were no set"},
 };
 

@@ -60,6 +60,7 @@ static world found_by(hb_arena *a, ir_graph *g, cl_cluster *c, cost_curves *curv
         hb_buf b = {.arena = a};
         syn_print(&b, w.p);
         printf("%.*s%.4g ms\n\n", HB_ARG(hb_done(&b)), w.sec * 1e3);
+        fflush(stdout); // a failed case ends its process
     }
     return w;
 }
@@ -547,7 +548,7 @@ START_TEST(machines_and_devices)
     device d[8];
     alike(d, 8, (device){0.4, 10, 10, 20, 0});
     world w = found(a, small_mlp(a, 4096, 5, (int64_t[]){256, 2048, 256, 2048, 256, 64}),
-                    in_world(_i, small_cluster(a, 2, 4, d, 2, 200)));
+                    in_world(0, small_cluster(a, 2, 4, d, 2, 200)));
     ck_assert_int_eq(w.p->mesh->n_axes, 2);
     static const char *const pairs[2][4] = {{"w0", "w1", "f0", "f1"}, {"w2", "w3", "f2", "f3"}};
     for (int i = 0; i < 2; i++) {
@@ -665,7 +666,7 @@ START_TEST(gather_forms_measured)
         for (int k = row[i].n_large; k < 4; k++)
             d[k].mib /= row[i].launch_overhead;
         world w = found_by(a, small_mlp(a, 2048, 4, (int64_t[]){512, 512, 512, 512, 512}),
-                           in_world(_i, small_cluster(a, 1, 4, d, 0, 0)), curves);
+                           in_world(0, small_cluster(a, 1, 4, d, 0, 0)), curves);
         for (int k = 0; k < 4; k++) {
             const char *name = hb_fmt(a, "w%d", k).p;
             const syn_instr *in = fact_move(w.p, COST_ALL_GATHER, fact_value(w.p, name));
@@ -703,10 +704,10 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, query_parallel, 0, 2);
     tcase_add_test(t, sufficient_factors);
     tcase_add_test(t, expert_parallel);
-    tcase_add_loop_test(t, machines_and_devices, 0, 2);
+    tcase_add_test(t, machines_and_devices);
     tcase_add_test(t, ratios_in_parts);
     tcase_add_loop_test(t, gather_forms, 0, 2);
-    tcase_add_loop_test(t, gather_forms_measured, 0, 2);
+    tcase_add_test(t, gather_forms_measured);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

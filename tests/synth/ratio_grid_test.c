@@ -172,7 +172,7 @@ static void simulate(grid *q, point *x)
     syn_program *p = syn_lower(a, s, &choice);
     syn_price_moves(p, q->costs);
     syn_sink_waits(p);
-    syn_bucket(p, q->costs, false);
+    syn_bucket(p, q->costs, NULL, SYN_BUCKETS);
     syn_raise_starts(p);
     x->sec = syn_simulate(p, &line, false);
     q->searches++;
