@@ -47,6 +47,9 @@ hb_str launch_line(hb_arena *a, char *const *argv, char *const *env); // as one 
 char **launch_probe(hb_arena *a, hb_str host);
 bool is_this_machine(hb_str host);
 
+// 'R', 'S', 'T' …: the state of a process in /proc, 0 if there is none; parent: of it, may be NULL.
+char process_state(long pid, long *parent);
+
 // Runs the command and supervises the ranks until every process is gone. Returns the exit code of
 // hapc run. A dead rank is noticed within 5 s, ranks that hang after max(10 s, 20 predicted steps),
 // while they start after 60 s; then every process ends, and one message says which rank, host,

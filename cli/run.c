@@ -1,5 +1,6 @@
 // hapc run DIR: builds the program once, starts its ranks, watches them.
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -43,23 +44,57 @@ static bool read_ranks(hb_arena *a, const hb_tree *plan, run_job *j)
     return ok;
 }
 
-static void remove_heartbeats(const run_job *j)
+// A heartbeat folder: files rank.N, and who made it, which process on which host.
+#define BEATS_OWNER "hapc"
+
+static void remove_heartbeats(const char *folder)
 {
     char path[4200];
-    for (int r = 0; r < j->n_ranks; r++) {
-        snprintf(path, sizeof path, "%s/rank.%d", j->heartbeat.p, r);
+    DIR *d = opendir(folder);
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        if (strncmp(e->d_name, "rank.", 5) != 0 && strcmp(e->d_name, BEATS_OWNER) != 0) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
         unlink(path);
     }
-    rmdir(j->heartbeat.p);
+    if (d) closedir(d);
+    rmdir(folder);
+}
+
+static hb_str owner_of_beats(hb_arena *a, long pid)
+{
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    return hb_fmt(a, "%ld %s\n", pid, host);
+}
+
+// Removes those whose hapc was killed on this host.
+static void sweep_heartbeats(hb_arena *a, const char *tmp)
+{
+    DIR *d = opendir(tmp);
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        hb_str folder = hb_fmt(a, "%s/%s", tmp, e->d_name), text;
+        const char *why = NULL;
+        if (strncmp(e->d_name, "hapc-", 5) != 0 || strlen(e->d_name) != 11 ||
+            !hb_read_file(a, hb_fmt(a, "%.*s/" BEATS_OWNER, HB_ARG(folder)).p, &text, &why))
+            continue;
+        long pid = strtol(text.p, NULL, 10);
+        char state = pid > 0 ? process_state(pid, NULL) : 'R';
+        if ((state == 0 || state == 'Z' || state == 'X') && hb_str_eq(text, owner_of_beats(a, pid)))
+            remove_heartbeats(folder.p);
+    }
+    if (d) closedir(d);
 }
 
 // Where the ranks' heartbeats go while they run.
 static bool make_heartbeats(hb_arena *a, run_job *j)
 {
     const char *tmp = getenv("TMPDIR");
-    hb_str beats = hb_fmt(a, "%s/hapc-XXXXXX", tmp && tmp[0] ? tmp : "/tmp");
+    if (!tmp || !tmp[0]) tmp = "/tmp";
+    sweep_heartbeats(a, tmp);
+    hb_str beats = hb_fmt(a, "%s/hapc-XXXXXX", tmp);
     char *name = hb_copy(a, beats.p, beats.n + 1);
-    if (!mkdtemp(name)) {
+    if (!mkdtemp(name) ||
+        !hb_write_file(hb_fmt(a, "%s/" BEATS_OWNER, name).p, owner_of_beats(a, (long)getpid()))) {
         cli_error(CLI_INPUT, "%s: %s", name, strerror(errno));
         return false;
     }
@@ -142,7 +177,7 @@ static int run_ranks(hb_arena *a, const run_options *o, run_job *j, run_outcome 
     hb_str line = launch_line(a, command, env);
     if (o->dry || o->verbose) fprintf(o->dry ? stdout : stderr, "%.*s\n", HB_ARG(line));
     int code = o->dry ? CLI_OK : supervise(a, j, command, env, out);
-    remove_heartbeats(j);
+    remove_heartbeats(j->heartbeat.p);
     return code;
 }
 

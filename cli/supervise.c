@@ -75,8 +75,7 @@ static void nap(int ms)
     nanosleep(&t, NULL);
 }
 
-// State letter of a process in /proc, 0 if there is none.
-static char process_state(long pid, long *parent)
+char process_state(long pid, long *parent)
 {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
@@ -334,12 +333,46 @@ static bool is_away(const watch *w, int r)
     return w->beat[r].pid == 0 && !is_this_machine(w->j->rank[r].host);
 }
 
+// The rank that a process was started as, by the variable of Open MPI, or of MPICH and Slurm; -1:
+// it is none.
+static int rank_of(long pid)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK=", "PMI_RANK="};
+    char path[64], text[1 << 16];
+    snprintf(path, sizeof path, "/proc/%ld/environ", pid);
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    text[n] = 0;
+    for (size_t at = 0; at < n; at += strlen(text + at) + 1)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (strncmp(text + at, names[i], strlen(names[i])) == 0)
+                return atoi(text + at + strlen(names[i]));
+    return -1;
+}
+
+// A rank that was stopped before it had a heartbeat; -1: none.
+static int stopped_early(const watch *w)
+{
+    int found = -1;
+    DIR *d = opendir("/proc");
+    for (struct dirent *f; d && found < 0 && (f = readdir(d));) {
+        long pid = strtol(f->d_name, NULL, 10);
+        char state = pid > 0 && is_rank(w, pid) ? process_state(pid, NULL) : 0;
+        int r = state == 'T' || state == 't' ? rank_of(pid) : -1;
+        if (r >= 0 && r < w->j->n_ranks && w->beat[r].pid == 0) found = r;
+    }
+    if (d) closedir(d);
+    return found;
+}
+
 // The rank that keeps the others waiting: a stopped one, else the one that is furthest behind, of
 // those that are seen from here.
 static int slowest(const watch *w, bool *stopped)
 {
-    int best = 0;
-    *stopped = false;
+    int best = 0, early = stopped_early(w);
+    *stopped = early >= 0;
+    if (*stopped) return early;
     for (int r = 0; r < w->j->n_ranks; r++) {
         const beat *b = &w->beat[r], *o = &w->beat[best];
         char state = b->pid > 0 ? process_state(b->pid, NULL) : 0;
@@ -615,7 +648,7 @@ int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env
     *out = (run_outcome){.rank = -1};
     w.beat = HB_ARRAY(a, beat, j->n_ranks);
     for (int r = 0; r < j->n_ranks; r++)
-        w.beat[r].count = -1;
+        w.beat[r].step = w.beat[r].count = -1;
     int fd[2];
     if (pipe(fd) != 0) return cli_error(CLI_FAILED, "pipe: %s", strerror(errno));
     fcntl(fd[0], F_SETFD, FD_CLOEXEC);

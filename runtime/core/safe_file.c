@@ -32,6 +32,20 @@ void hap_temp_name(const char *path, const char *host, char *temp, size_t n)
              (long)getpid());
 }
 
+// Also of one that nobody has waited for yet.
+static bool is_gone(long pid)
+{
+    char path[64], text[512];
+    if (kill((pid_t)pid, 0) != 0) return errno == ESRCH;
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *f = fopen(path, "r");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    text[n] = 0;
+    const char *name_end = strrchr(text, ')'); // " Z" follows
+    return name_end && name_end[1] && (name_end[2] == 'Z' || name_end[2] == 'X');
+}
+
 // Is .NAME.tmp-HOST-PID a temporary of NAME (any step-N if NULL) whose process is gone?
 static bool is_stale(const char *entry, const char *name, const char *host)
 {
@@ -48,7 +62,7 @@ static bool is_stale(const char *entry, const char *name, const char *host)
     snprintf(own, sizeof own, ".tmp-%s-", host);
     if (strncmp(at, own, strlen(own)) != 0) return false;
     long pid = strtol(at + strlen(own), &end, 10);
-    return pid > 0 && !*end && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    return pid > 0 && !*end && is_gone(pid);
 }
 
 bool hap_remove_folder(const char *path)

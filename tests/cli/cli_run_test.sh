@@ -198,6 +198,20 @@ rm "$work/libgone.so"
 broken "missing library" '^hapc: error: the program does not start: libgone.so: cannot open'
 unset CC
 
+# A rank that is stopped before its first call, which others wait for.
+cat >"$work/early.c" <<'S'
+#include <signal.h>
+#include <stdlib.h>
+__attribute__((constructor)) static void early(void)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    if (!rank) rank = getenv("PMI_RANK");
+    if (rank && atoi(rank) == 1) raise(SIGSTOP);
+}
+S
+cc -c -o "$work/early.o" "$work/early.c" || exit 1
+[ "$n" = 1 ] || broken "stopped early" '^rank 1 host .* before its first call: stopped (suspended process) for [12]' CC="cc $work/early.o"
+
 if [ "$backend" = cuda ]; then
     old_driver
     [ "$n" = 1 ] || broken "one device for all" 'this rank and another of its host are both for the CUDA device' CUDA_VISIBLE_DEVICES=0
