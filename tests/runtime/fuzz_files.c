@@ -1,23 +1,11 @@
 // Any bytes: the readers of .npy and safetensors give tensors that lie inside the file, or a
 // message.
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "core/npy.h"
 #include "core/safetensors.h"
+#include "tests/support/fuzz_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-static char path[64];
-
-static void remove_path(void)
-{
-    unlink(path);
-}
 
 static void must(int holds)
 {
@@ -37,15 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     static const int64_t item[] = {4, 2, 2, 8, 4, 1}; // by hap_dtype
     static volatile unsigned sum;
     char why[256];
-    if (!path[0]) {
-        strcpy(path, "/tmp/hap_fuzz_files.XXXXXX");
-        int fd = mkstemp(path);
-        must(fd >= 0);
-        close(fd);
-        atexit(remove_path);
-    }
-    FILE *f = fopen(path, "wb");
-    must(f && fwrite(data, 1, n, f) == n && fclose(f) == 0);
+    const char *path = fuzz_file(data, n);
 
     hap_npy npy;
     why[0] = 0;
