@@ -24,6 +24,7 @@ cleanup() {
 }
 trap cleanup EXIT
 export TMPDIR=$work/tmp FAULTS=$work
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0 # a crash is a crash
 mkdir "$TMPDIR" "$work/saves"
 mount -t tmpfs -o size=64m faults "$work/saves" 2>/dev/null && disk=1
 hangs=0 late=0 orphans=0 lost=0 fails=0 worst=0
@@ -82,10 +83,7 @@ inject() { # what it hits goes to $hit
         until compgen -G "$work/saves/.step-*.tmp-*" >/dev/null || [ $SECONDS -ge $until ]; do :; done
         [ -n "$hit" ] && kill -KILL "$hit" 2>/dev/null
         ;;
-    full)
-        hit=$run_pid
-        cat /dev/zero >"$work/saves/full" 2>/dev/null
-        ;;
+    full) hit=$run_pid ;;
     esac
     [ -n "$hit" ]
 }
@@ -99,7 +97,10 @@ one() {
     sleep "$((delay / 10)).$((delay % 10))"
     for try in $(seq 50); do inject && break; sleep 0.1; done
     begin=$(date +%s%N)
-    while kill -0 "$run_pid" 2>/dev/null && [ "$(seconds "$begin")" -le 750 ]; do sleep 0.05; done
+    while kill -0 "$run_pid" 2>/dev/null && [ "$(seconds "$begin")" -le 750 ]; do
+        [ "$kind" != full ] || cat /dev/zero >>"$work/saves/full" 2>/dev/null # also what a save just freed
+        sleep 0.05
+    done
     took=$(seconds "$begin")
     [ "$took" -le $worst ] || worst=$took
     [ "$took" -le 150 ] || late=$((late + 1))
