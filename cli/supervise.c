@@ -360,7 +360,7 @@ static int stopped_early(const watch *w)
         long pid = strtol(f->d_name, NULL, 10);
         char state = pid > 0 && is_rank(w, pid) ? process_state(pid, NULL) : 0;
         int r = state == 'T' || state == 't' ? rank_of(pid) : -1;
-        if (r >= 0 && r < w->j->n_ranks && w->beat[r].pid == 0) found = r;
+        if (r >= 0 && r < w->j->n_ranks && w->beat[r].pid == 0 && !is_away(w, r)) found = r;
     }
     if (d) closedir(d);
     return found;
@@ -558,7 +558,7 @@ static void look_for_move(watch *w)
 static void say_moved(watch *w, long long before)
 {
     if (!w->j->resumed || before >= 0 || w->first_step < 0) return;
-    fprintf(stderr, "hapc: moved in %.1f s: step %lld begins\n", now() - w->starts, w->first_step);
+    fprintf(stderr, "hapc: moved in %.1f s\n", now() - w->starts);
 }
 
 // What takes long before the first step is said once.

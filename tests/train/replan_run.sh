@@ -88,7 +88,7 @@ wait_for host '"step":7,' out
 touch "$work/down"
 kill -9 $(of_host there)
 echo 50 >"$work/pace"
-wait_for host '^hapc: moved in [0-9.]+ s: step 5 begins' err
+wait_for host '^hapc: moved in [0-9.]+ s$' err
 [ "$(ranks here | wc -l)" = 2 ] || fail "not two ranks: $(ranks here)" "$work/host.err"
 "$hapc" check -q "$work/host/plan" || fail "the new plan is not proved"
 wait_for host '"step":20,' out
