@@ -1,6 +1,8 @@
 // Building DIR/program.c with the plain C compiler ($CC, else cc) against a runtime library that
-// pkg-config names. The binary lies in DIR/build/KEY/program, KEY = hash of the program, the flags
-// and the library: it is built once.
+// pkg-config names. The binary lies in a folder of the cache (cli/cache.h) that is named by the
+// hash of all that it is made from: program.c, buffers.h, the backend, the compiler, its version,
+// flags and variables, the runtime's headers and library; and of kernels.cu, which runs with it. So
+// it is built once, and what lies in the plan folder is never executed.
 
 #ifndef HAP_CLI_BUILD_H
 #define HAP_CLI_BUILD_H

@@ -15,6 +15,7 @@
 #include "cli/recorder.h"
 #include "emit/kernels_check.h"
 #include "emit/manifest.h"
+#include "ir/base/plain.h"
 #include "ir/stages.h"
 #include "synth/certify/check_stages.h"
 #include "synth/certify/modp.h"

@@ -33,6 +33,8 @@ int cmd_devices(int argc, char **argv);
 
 // "hapc: error: …"; returns the code.
 int cli_error(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+// A line behind it or of its own: "hint: …", "note: …".
+void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 // Prints a verdict; on a terminal its labels, at the start of lines, are bold.
 void cli_print_labelled(hb_str text);
 

@@ -14,6 +14,7 @@
 
 #include "cli/measured_calls.h"
 #include "cli/plan_words.h"
+#include "ir/base/plain.h"
 
 typedef struct factor {
     hb_str cls, op;         // op: empty of a collective

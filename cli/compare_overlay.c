@@ -6,6 +6,7 @@
 
 #include "cli/plan_words.h"
 #include "emit/words.h"
+#include "ir/base/plain.h"
 
 enum {
 #define HAP_LANE(name, text) LANE_##name,

@@ -7,6 +7,7 @@
 
 #include "emit/json_out.h"
 #include "emit/words.h"
+#include "ir/base/plain.h"
 
 static void put_calls(js *j, const char *key, const calls *c)
 {

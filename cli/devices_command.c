@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/scan.h"
+#include "ir/base/plain.h"
 
 enum { MAX_HOSTS = 1024 };
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "ir/base/plain.h"
 
 static bool in_colour(int fd)
 {
@@ -16,14 +17,31 @@ static bool in_colour(int fd)
 
 int cli_error(int code, const char *fmt, ...)
 {
+    hb_arena *a = hb_arena_new();
+    hb_buf b = {.arena = a};
     va_list ap;
     va_start(ap, fmt);
+    hb_vprintf(&b, fmt, ap);
+    va_end(ap);
     fflush(stdout);
     fputs(in_colour(STDERR_FILENO) ? "hapc: \033[1;31merror:\033[0m " : "hapc: error: ", stderr);
-    vfprintf(stderr, fmt, ap);
+    hb_print_plain(stderr, hb_done(&b), false);
     fputc('\n', stderr);
-    va_end(ap);
+    hb_arena_free(a);
     return code;
+}
+
+void cli_note(const char *fmt, ...)
+{
+    hb_arena *a = hb_arena_new();
+    hb_buf b = {.arena = a};
+    va_list ap;
+    va_start(ap, fmt);
+    hb_vprintf(&b, fmt, ap);
+    va_end(ap);
+    hb_puts(&b, "\n");
+    hb_print_plain(stderr, hb_done(&b), false);
+    hb_arena_free(a);
 }
 
 // Characters of the label that a line of n begins with: a word, then two spaces or more.

@@ -12,6 +12,7 @@
 #include "cli/explain_things.h"
 #include "cli/plan_words.h"
 #include "emit/words.h"
+#include "ir/base/plain.h"
 #include "synth/plan/search_limits.h"
 
 enum { MAX_PRICED = 3, MAX_ALTERNATIVES = 12, MAX_PAIR_OPS = 8 };
@@ -268,14 +269,14 @@ static void print_buffer(const view *v, const item *x, int t)
                made && read ? "updated"
                : made       ? "made"
                             : "read",
-               HB_ARG(call_at(v, i)), HB_ARG(cli_text_at(in, "node")),
+               HB_ARG(call_at(v, i)), HB_ARG(hb_plain(v->a, cli_text_at(in, "node"))),
                HB_ARG(numbers(v->a, hb_get(in, "ms"), "%.3g")));
     }
 }
 
 static void print_item(const view *v, const item *x)
 {
-    printf("%.*s\n", HB_ARG(x->name));
+    printf("%.*s\n", HB_ARG(hb_plain(v->a, x->name)));
     if (x->lies.n) printf("  %.*s\n", HB_ARG(x->lies));
     if (x->why.n) printf("  %.*s\n", HB_ARG(x->why));
     for (int k = 0; k < x->buffers.n; k++)
@@ -354,7 +355,7 @@ static void suggest(const view *v, hb_str name)
     explain_names(v->plan, all, &n);
     explain_kinds(v->plan, all, &n);
     const char *near = hb_nearest(name, all, n);
-    if (near) fprintf(stderr, "hint: did you mean '%s'?\n", near);
+    if (near) cli_note("hint: did you mean '%s'?", near);
 }
 
 // The search once more, as the plan was made.

@@ -63,7 +63,7 @@ const char *cli_cluster_file(hb_arena *a, const char *name)
         bool yaml = n > 5 && strcmp(name + n - 5, ".yaml") == 0;
         if (!yaml || strchr(name, '/') || access(sample.p, R_OK) != 0) return name;
         cli_error(CLI_INPUT, "there is no file '%s' here", name);
-        fprintf(stderr, "hint: the sample is called %.*s\n", (int)n - 5, name);
+        cli_note("hint: the sample is called %.*s", (int)n - 5, name);
         return NULL;
     }
     hb_str path = hb_fmt(a, "%.*s/%s.yaml", HB_ARG(folder), name);

@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "cli/stages_command.h"
+#include "ir/base/plain.h"
 #include "ir/variant.h"
 #include "synth/certify/record.h"
 #include "synth/plan/program_print.h"
@@ -299,7 +300,7 @@ static bool find_files(hb_arena *a, const char **file)
     struct stat s;
     if (ends_in(file[0], ".yaml") && ends_in(file[1], ".json")) {
         cli_error(CLI_INPUT, "the graph comes first, then the cluster");
-        fprintf(stderr, "hint: hapc %s %s\n", file[1], file[0]);
+        cli_note("hint: hapc %s %s", file[1], file[0]);
         return false;
     }
     if (ends_in(file[1], ".json")) {
@@ -309,7 +310,7 @@ static bool find_files(hb_arena *a, const char **file)
     if (stat(file[0], &s) == 0 && S_ISDIR(s.st_mode)) {
         hb_str inside = hb_fmt(a, "%s/graph.json", file[0]);
         cli_error(CLI_INPUT, "%s is a folder; a graph is wanted", file[0]);
-        if (access(inside.p, R_OK) == 0) fprintf(stderr, "hint: %.*s\n", HB_ARG(inside));
+        if (access(inside.p, R_OK) == 0) cli_note("hint: %.*s", HB_ARG(inside));
         return false;
     }
     file[1] = cli_cluster_file(a, file[1]);
@@ -317,8 +318,9 @@ static bool find_files(hb_arena *a, const char **file)
 }
 
 // --check-only: what the files hold.
-static int say_inputs(const request *q, const cli_inputs *in)
+static int say_inputs(hb_arena *a, const request *q, const cli_inputs *in)
 {
+    hb_buf b = {.arena = a};
     const ir_graph *g = in->g;
     const cl_cluster *c = in->cluster;
     int64_t params = 0, n_params = 0;
@@ -329,17 +331,18 @@ static int say_inputs(const request *q, const cli_inputs *in)
         params += ir_elements(t);
     }
     if (q->quiet) return CLI_OK;
-    printf("%s: good. Batch %lld, %lld parameters in %lld tensors, %d ops a step\n", q->file[0],
-           (long long)g->batch, (long long)params, (long long)n_params, g->nodes.n);
-    printf("%s: good. %d devices on %d machine%s:", q->file[1], c->n_ranks, c->n_machines,
-           c->n_machines == 1 ? "" : "s");
+    hb_printf(&b, "%s: good. Batch %lld, %lld parameters in %lld tensors, %d ops a step\n",
+              q->file[0], (long long)g->batch, (long long)params, (long long)n_params, g->nodes.n);
+    hb_printf(&b, "%s: good. %d devices on %d machine%s:", q->file[1], c->n_ranks, c->n_machines,
+              c->n_machines == 1 ? "" : "s");
     for (int k = 0; k < c->n_classes; k++) {
         int n = 0;
         for (int r = 0; r < c->n_ranks; r++)
             n += c->class_of[r] == k;
-        printf("%s %d x %.*s", k ? "," : "", n, HB_ARG(c->cls[k].name));
+        hb_printf(&b, "%s %d x %.*s", k ? "," : "", n, HB_ARG(c->cls[k].name));
     }
-    putchar('\n');
+    hb_puts(&b, "\n");
+    hb_print_plain(stdout, hb_done(&b), false);
     return CLI_OK;
 }
 
@@ -543,7 +546,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     emit_asked *asked = HB_ARRAY(a, emit_asked, argc + 1);
     if (!load(a, &q, choose, &whole, &in) || !ask(a, &q, true, NULL)) return CLI_INPUT;
     dump_front(a, q.dumps, q.file[0], &whole, in.g);
-    if (q.only_check) return say_inputs(&q, &in);
+    if (q.only_check) return say_inputs(a, &q, &in);
     syn_result res;
     if (search_stages) {
         cli_staged x = staged_of(a, &q, &in, argc, argv);

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "emit/words.h"
+#include "ir/base/plain.h"
 
 hb_str plan_call(const hb_tree *instr)
 {

@@ -2,6 +2,7 @@
 // is noise does not look like more; order is that of the measuring program.
 
 #include "cli/profile_figures.h"
+#include "ir/base/plain.h"
 
 #include <math.h>
 #include <string.h>

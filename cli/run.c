@@ -115,15 +115,15 @@ static bool as_proved(hb_arena *a, const run_options *o, const char *dir)
     hb_str what = manifest_text(a, &c, MANIFEST_CHECKED);
     if (what.n == 0) return true;
     if (o->unproved) {
-        fprintf(stderr, "note: not proved: %.*s\n", HB_ARG(what));
+        cli_note("note: not proved: %.*s", HB_ARG(what));
         return true;
     }
     cli_error(CLI_INPUT, "%s is not what was proved: %.*s%s", dir, HB_ARG(what),
               c.there ? "" : "; there is no " MANIFEST_NAME);
-    fprintf(stderr,
-            "hint: `hapc check --accept %s` proves it as it is and takes it in; --unproved runs it "
-            "without\n",
-            dir);
+    cli_note(
+        "hint: `hapc check --accept %s` proves it as it is and takes it in; --unproved runs it "
+        "without",
+        dir);
     return false;
 }
 

@@ -154,10 +154,10 @@ static void put_gpus(const host *h)
                "      - {name: '%.*s', count: %d, f32: unknown, memory: %ld MiB, "
                "memory_bandwidth: unknown}\n",
                HB_ARG(g->name), HB_ARG(g->name), n, g->mib);
-        fprintf(stderr,
-                "hapc: warning: %.*s: '%.*s' is not in the catalogue; f32 and memory_bandwidth are "
-                "yours to fill in\n",
-                HB_ARG(h->name), HB_ARG(g->name));
+        cli_note(
+            "hapc: warning: %.*s: '%.*s' is not in the catalogue; f32 and memory_bandwidth are "
+            "yours to fill in",
+            HB_ARG(h->name), HB_ARG(g->name));
     }
 }
 

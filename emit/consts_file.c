@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ir/base/plain.h"
 #include "ir/stored.h"
 
 bool emit_consts(hb_arena *a, const ir_graph *g, hb_str graph_path, const char *path, bool *any,

@@ -1,4 +1,5 @@
 #include "emit/json_out.h"
+#include "ir/base/plain.h"
 
 #include <math.h>
 

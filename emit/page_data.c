@@ -1,6 +1,7 @@
 #include "emit/page_data.h"
 
 #include "emit/page.h"
+#include "ir/base/plain.h"
 
 #include <string.h>
 

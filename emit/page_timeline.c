@@ -2,6 +2,7 @@
 // Times are ticks, so that equal layers are equal numbers (packed_list.h).
 
 #include "emit/page.h"
+#include "ir/base/plain.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 // Every file that a plan may have. Nothing else is ever deleted: what stands beside these in an old
-// plan folder (checkpoints, the programs of build/) moves to the new one, or all stays as it was.
+// plan folder (checkpoints, data) moves to the new one, or all stays as it was.
 static const char *const ours[] = {
     "graph.json", "cluster.yaml", "program.c",          "plan.json", "report.txt", "trace.json",
     "kernels.cu", "report.html",  "consts.safetensors", "buffers.h", MANIFEST_NAME};

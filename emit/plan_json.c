@@ -4,6 +4,7 @@
 #include "emit/json_out.h"
 #include "emit/plan_lists.h"
 #include "emit/verdict.h"
+#include "ir/base/plain.h"
 #include "synth/price/simulate_plan.h"
 
 static void put_ranks(js *j, hb_arena *a, const emit_plan *e)

@@ -6,6 +6,7 @@
 
 #include "emit/plan_lists.h"
 #include "emit/verdict.h"
+#include "ir/base/plain.h"
 #include "synth/price/simulate_plan.h"
 
 static const char *turn_words(ir_turn t)

@@ -3,6 +3,7 @@
 // "op_linear:83". A collective says what share of it is hidden (args.hidden, 0 to 1).
 
 #include "emit/plan_parts.h"
+#include "ir/base/plain.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
 #include "emit/words.h"
+#include "ir/base/plain.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -58,39 +59,9 @@ hb_str say_list(hb_arena *a, const hb_str *item, int n)
     return hb_done(&b);
 }
 
-// Bytes of the UTF-8 character at p; 0: broken.
-static int utf8_length(const unsigned char *p, size_t left, unsigned *code)
-{
-    int n = p[0] < 0x80 ? 1 : p[0] >> 5 == 6 ? 2 : p[0] >> 4 == 14 ? 3 : p[0] >> 3 == 30 ? 4 : 0;
-    if (n == 0 || (size_t)n > left) return 0;
-    *code = n == 1 ? p[0] : p[0] & (0xffu >> (n + 1));
-    for (int i = 1; i < n; i++) {
-        if (p[i] >> 6 != 2) return 0;
-        *code = *code << 6 | (p[i] & 0x3f);
-    }
-    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-    return *code < least[n] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000) ? 0 : n;
-}
-
-static bool obeyed(unsigned c)
-{
-    return c < 32 || (c >= 127 && c < 160) || c == 0x61c || (c >= 0x200b && c <= 0x200f) ||
-           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
-}
-
 hb_str say_name(hb_arena *a, hb_str name)
 {
-    hb_buf b = {.arena = a};
-    for (size_t i = 0; i < name.n;) {
-        unsigned code = 0;
-        int n = utf8_length((const unsigned char *)name.p + i, name.n - i, &code);
-        if (n == 0 || obeyed(code))
-            hb_puts(&b, "\xef\xbf\xbd");
-        else
-            hb_putn(&b, name.p + i, (size_t)n);
-        i += n ? (size_t)n : 1;
-    }
-    return hb_done(&b);
+    return hb_plain(a, name);
 }
 
 // --- what is cut ---

@@ -306,24 +306,6 @@ void hb_printf(hb_buf *b, const char *fmt, ...)
     va_end(ap);
 }
 
-void hb_put_json(hb_buf *b, hb_str s)
-{
-    static const char *const short_form[] = {
-        ['"'] = "\\\"", ['\\'] = "\\\\", ['\n'] = "\\n", ['\t'] = "\\t", ['\r'] = "\\r",
-    };
-    hb_putc(b, '"');
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c < sizeof short_form / sizeof *short_form && short_form[c])
-            hb_puts(b, short_form[c]);
-        else if (c < 0x20 || c == 0x7f)
-            hb_printf(b, "\\u%04x", (unsigned)c);
-        else
-            hb_putc(b, s.p[i]);
-    }
-    hb_putc(b, '"');
-}
-
 hb_str hb_done(const hb_buf *b)
 {
     return (hb_str){b->p ? b->p : "", b->n};

@@ -61,7 +61,6 @@ void hb_puts(hb_buf *b, const char *s);
 void hb_putn(hb_buf *b, const char *s, size_t n);
 void hb_printf(hb_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void hb_vprintf(hb_buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
-void hb_put_json(hb_buf *b, hb_str s); // "…", escaped
 hb_str hb_done(const hb_buf *b);
 
 // Growing vector of T: declare HB_VEC(T) v = {0}; push with HB_PUSH(arena, &v, value).

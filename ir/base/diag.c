@@ -1,4 +1,5 @@
 #include "ir/base/diag.h"
+#include "ir/base/plain.h"
 
 #include <string.h>
 
@@ -56,15 +57,6 @@ int hb_diag_count(const hb_diag *d)
     return d->count;
 }
 
-// Text from a file may hold anything: control bytes would move the caret or drive the terminal.
-static void put_plain(FILE *out, const char *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)p[i];
-        fputc(c < 0x20 || c == 0x7f ? ' ' : c, out);
-    }
-}
-
 static hb_str line_of(hb_str text, int line)
 {
     const char *p = text.p, *end = text.p + text.n;
@@ -93,7 +85,7 @@ static void quote(FILE *out, hb_str line, int col)
             to--;
     }
     fprintf(out, "%*s%s", INDENT, "", from ? "..." : "");
-    put_plain(out, line.p + from, to - from);
+    hb_print_plain(out, (hb_str){line.p + from, to - from}, true);
     fprintf(out, "%s\n", to < line.n ? "..." : "");
     int pad = INDENT + (from ? 3 : 0);
     for (size_t i = from; i < at; i++)
@@ -106,10 +98,13 @@ void hb_diag_print(const hb_diag *d, FILE *out)
     int kept = d->count < HB_DIAG_MAX ? d->count : HB_DIAG_MAX;
     for (int i = 0; i < kept; i++) {
         const entry *e = &d->e[i];
-        if (e->src) fprintf(out, "%.*s:", HB_ARG(e->src->name));
+        if (e->src) {
+            hb_print_plain(out, e->src->name, true);
+            fputc(':', out);
+        }
         if (e->at.line > 0) fprintf(out, "%d:%d:", e->at.line, e->at.col);
         fprintf(out, "%serror: ", e->src ? " " : "");
-        put_plain(out, e->what.p, e->what.n);
+        hb_print_plain(out, e->what, true);
         fputc('\n', out);
         if (e->src && e->at.line > 0 && e->at.col > 0 && e->src->text.n) {
             hb_str line = line_of(e->src->text, e->at.line);
@@ -117,7 +112,7 @@ void hb_diag_print(const hb_diag *d, FILE *out)
         }
         if (e->hint.n) {
             fputs("hint: ", out);
-            put_plain(out, e->hint.p, e->hint.n);
+            hb_print_plain(out, e->hint, true);
             fputc('\n', out);
         }
     }

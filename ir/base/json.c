@@ -1,3 +1,4 @@
+#include "ir/base/plain.h"
 #include "ir/base/tree.h"
 
 #include <errno.h>
@@ -46,20 +47,6 @@ static bool unexpected(const reader *r, const char *wanted)
     unsigned char c = (unsigned char)*r->p;
     if (c > 0x20 && c < 0x7f) return FAIL(r, r->p, "unexpected '%c', expected %s", c, wanted);
     return FAIL(r, r->p, "unexpected byte 0x%02x, expected %s", c, wanted);
-}
-
-// Bytes of the UTF-8 sequence at p, 0 if there is none (Unicode 15, table 3-7).
-static int utf8_length(const unsigned char *p, const unsigned char *end)
-{
-    if (p[0] < 0x80) return 1;
-    int n = p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
-    if (!n || end - p < n) return 0;
-    unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
-    if (p[1] < low || p[1] > high) return 0;
-    for (int i = 2; i < n; i++)
-        if (p[i] < 0x80 || p[i] > 0xbf) return 0;
-    return n;
 }
 
 static void put_utf8(hb_buf *b, unsigned long c)
@@ -126,7 +113,8 @@ static bool read_string(reader *r, hb_str *text)
             if (c == '\n') return FAIL(r, open, "string not closed at the end of the line");
             if (c < 0x20)
                 return FAIL(r, r->p, "control byte 0x%02x in string, write \\u%04x", c, c);
-            int n = utf8_length((const unsigned char *)r->p, (const unsigned char *)r->end);
+            unsigned code;
+            int n = hb_utf8(r->p, (size_t)(r->end - r->p), &code);
             if (!n) return FAIL(r, r->p, "invalid UTF-8: byte 0x%02x", c);
             r->p += n;
         }

@@ -240,9 +240,10 @@ static void compare_names(hap_rank *r, const hap_shards *f, char *why, int n)
             if (left++ < 3)
                 snprintf(names + at, sizeof names - at, "%s%.70s", left > 1 ? ", " : "", name);
         }
-    if (left > 0)
-        fprintf(stderr, "note: %s: %d tensors have no use here: %s%s\n", r->opt.init, left, names,
-                left > 3 ? ", …" : "");
+    if (left == 0) return;
+    fprintf(stderr, "note: %s: %d tensors have no use here: ", r->opt.init, left);
+    hap_print_plain(stderr, names);
+    fprintf(stderr, "%s\n", left > 3 ? ", …" : "");
 }
 
 // Step, place in the data and seed of the run that the checkpoint is of.

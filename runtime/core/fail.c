@@ -22,6 +22,30 @@ static void let_lower_ranks_speak(const hap_rank *r)
     nanosleep(&nap, NULL);
 }
 
+// Marks of writing direction and what has no width, in UTF-8: how many bytes, 0 none.
+static int mark(const unsigned char *p)
+{
+    if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f) return 2; // control characters too
+    if (p[0] == 0xd8 && p[1] == 0x9c) return 2;
+    if (p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf) return 3;
+    if (p[0] != 0xe2) return 0;
+    bool marks = p[1] == 0x80 && ((p[2] >= 0x8b && p[2] <= 0x8f) || (p[2] >= 0xa8 && p[2] <= 0xae));
+    return marks || (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9) ? 3 : 0;
+}
+
+void hap_print_plain(FILE *out, const char *text)
+{
+    for (const unsigned char *p = (const unsigned char *)text; *p;) {
+        int n = mark(p);
+        bool obeyed = n > 0 || (*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f;
+        if (obeyed)
+            fputs("\xef\xbf\xbd", out); // U+FFFD
+        else
+            fputc(*p, out);
+        p += n > 0 ? n : 1;
+    }
+}
+
 static _Noreturn HAP_PRINTF(3, 0) void fail(const hap_rank *r, int code, const char *format,
                                             va_list args)
 {
@@ -39,7 +63,8 @@ static _Noreturn HAP_PRINTF(3, 0) void fail(const hap_rank *r, int code, const c
     vsnprintf(text + n, sizeof text - (size_t)n, format, args);
     let_lower_ranks_speak(r);
     fflush(stdout);
-    fprintf(stderr, "%s\n", text);
+    hap_print_plain(stderr, text);
+    fputc('\n', stderr);
     hap_comm_abort(r, code);
 }
 

@@ -4,6 +4,7 @@
 // (renumbered by first use), tensors nobody uses, and the order of the declarations (sorted by kind
 // and name). Reshapes in place move nothing: they stand at the end, by the number of their result.
 
+#include "ir/base/plain.h"
 #include "synth/certify/record.h"
 
 #include <stdlib.h>

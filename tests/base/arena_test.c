@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ir/base/plain.h"
 #include "ir/base/sha256.h"
 
 static hb_arena *arena;

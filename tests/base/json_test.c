@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/base/plain.h"
 #include "ir/base/tree.h"
 
 static hb_arena *arena;

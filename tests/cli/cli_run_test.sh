@@ -24,7 +24,7 @@ if [ "$backend" = cuda ]; then
 fi
 hapc=$HAP_BUILD/bin/hapc
 work=$(mktemp -d)
-export TMPDIR=$work # heartbeats of other runs on this machine are none of ours
+export TMPDIR=$work HAPC_CACHE=$work/cache # other runs on this machine are none of ours
 run_pid=
 cleanup() {
     [ -n "$run_pid" ] && kill -TERM "$run_pid" 2>/dev/null && wait "$run_pid" 2>/dev/null
@@ -43,7 +43,7 @@ ranks() { # pids of the ranks, in order
     for exe in /proc/[0-9]*/exe; do
         pid=${exe#/proc/}
         pid=${pid%/exe}
-        [[ "$(readlink "$exe" 2>/dev/null)" = "$work"/mlp/build/*/program ]] && echo "$pid"
+        [[ "$(readlink "$exe" 2>/dev/null)" = "$work"/cache/*/program ]] && echo "$pid"
     done | sort -n
 }
 broken() { # WHAT MESSAGE [VARIABLE=VALUE…]: a run that cannot start

@@ -7,7 +7,7 @@ set -u
 mpirun --version 2>/dev/null | grep -Eq 'Open MPI|OpenRTE' || { echo "skipped: not Open MPI"; exit 77; }
 hapc=$HAP_BUILD/bin/hapc
 work=$(mktemp -d)
-export ASAN_OPTIONS=${ASAN_OPTIONS:-}
+export ASAN_OPTIONS=${ASAN_OPTIONS:-} HAPC_CACHE=$work/cache
 run_pid=
 trap '[ -n "$run_pid" ] && kill -TERM "$run_pid" && wait "$run_pid"; rm -rf "$work"' EXIT
 fails=0
@@ -60,7 +60,7 @@ done
 pids() { # of ranks whose TMPDIR is here or there
     local p
     for p in /proc/[0-9]*; do
-        [[ "$(readlink "$p/exe" 2>/dev/null)" = "$work"/mlp/build/*/program ]] || continue
+        [[ "$(readlink "$p/exe" 2>/dev/null)" = "$work"/cache/*/program ]] || continue
         tr '\0' '\n' <"$p/environ" 2>/dev/null | grep -q "^TMPDIR=$work/$1" && echo "${p#/proc/}"
     done
 }

@@ -87,11 +87,11 @@ folder=(--folder "$work/mlp") # of a program that hapc run does not start
 losses() { sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' "$1"; }
 # Both nodes are this machine, which Open MPI would find out and share memory over it.
 export OMPI_MCA_btl=tcp,self OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OPENBLAS_NUM_THREADS=1
+export HAPC_CACHE=$work/cache OPENBLAS_NUM_THREADS=1
 "$hapc" examples/mlp/graph.json clusters/laptop.yaml --strategy dp-even -q -o "$work/mlp" || exit 1
 "$hapc" run "$work/mlp" --steps 5 "${options[@]}" >"$work/mpirun.out" 2>"$work/err" || fail "under mpirun: $(cat "$work/err")"
 [ "$(losses "$work/mpirun.out" | wc -l)" = 5 ] || fail "not five losses: $(cat "$work/mpirun.out")"
-program=$(echo "$work"/mlp/build/*/program)
+program=$(echo "$work"/cache/*/program)
 
 timeout 60 srun -N 2 -n 4 --overcommit --mpi=pmix "$program" "${folder[@]}" -v --steps 5 "${options[@]}" >"$work/srun.out" 2>"$work/err" ||
     fail "under srun: $(cat "$work/err")"

@@ -19,7 +19,7 @@ set(HAP_TIMEOUT 300)
 set(HAP_LABELS unit golden numeric multi fuzz-smoke gpu nightly)
 
 set(HAP_TEST_ENV
-    HAP_BUILD=${PROJECT_BINARY_DIR} OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+    HAP_BUILD=${PROJECT_BINARY_DIR} HAPC_CACHE=${PROJECT_BINARY_DIR}/cache OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
     CK_TIMEOUT_MULTIPLIER=100
     # libyaml, GLPK and libcheck are leak-clean; Open MPI is not.
     UBSAN_OPTIONS=print_stacktrace=1)

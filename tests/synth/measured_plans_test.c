@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ir/base/plain.h"
 #include "synth/price/simulate_plan.h"
 #include "synth/search/synth.h"
 

@@ -6,7 +6,7 @@ mpirun --version 2>/dev/null | grep -Eq 'Open MPI|OpenRTE' || { echo "skipped: n
 hapc=$HAP_BUILD/bin/hapc
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export OPENBLAS_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0
+export HAPC_CACHE=$work/cache OPENBLAS_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0
 failed=0
 wrong()
 {
@@ -36,16 +36,16 @@ ranks()
 }
 
 for plan in "clusters/laptop3.yaml --strategy dp-prop" "clusters/laptop2x2.yaml --stages 0@left,1-2@right --micro-batches 4"; do
-    rm -rf "$work/plan"
+    rm -rf "$work/plan" "$work/cache"
     # shellcheck disable=SC2086
     "$hapc" examples/gpt2-tiny/graph.json $plan -o "$work/plan" -q || wrong "no plan: $plan"
     calls=$("$hapc" run "$work/plan" --dry-run | sed -n 's/.*--calls \([0-9a-f,]*\).*/\1/p')
     [ -n "$calls" ] || wrong "$plan: hapc run gives no --calls"
-    cp "$work"/plan/build/*/program "$work/right"
+    cp "$work"/cache/*/program "$work/right"
     # Another moment's decay in all that is emitted for Adam: the same messages, other calls.
     sed -i 's/0\.95/0.96/g; s/0\.999/0.998/g' "$work/plan/program.c"
     "$hapc" run "$work/plan" --dry-run --unproved >/dev/null 2>&1
-    cp "$(ls -t "$work"/plan/build/*/program | head -n 1)" "$work/other"
+    cp "$(ls -t "$work"/cache/*/program | head -n 1)" "$work/other"
     cmp -s "$work/right" "$work/other" && wrong "$plan: the edit changes nothing"
     n=$(grep -o 'hap_init(&argc, &argv, "[0-9a-f]*", [0-9]*' "$work/plan/program.c" | sed 's/.*, //')
     ranks $((n - 1)) 1 --folder "$work/plan" && wrong "$plan: two programs run together"
