@@ -160,6 +160,10 @@ static void put_json(const checked *c, int calls, int ranks)
 
 static int say_proved(const checked *c, const record *rec, int calls, int ranks, bool run)
 {
+    int64_t planned = cli_plan_int(c->plan, "n_ranks", 0);
+    if (planned != ranks)
+        return cli_error(CLI_INPUT, "plan.json is of %lld ranks, program.c of %d",
+                         (long long)planned, ranks);
     bool edited =
         manifest_changed(&c->changes, "program.c") || manifest_changed(&c->changes, "buffers.h");
     if (c->json)

@@ -4,6 +4,7 @@
 
 #include "clusters/cluster.h"
 #include "clusters/cluster_file.h"
+#include "ir/base/plain.h"
 
 typedef struct writer {
     hb_arena *arena;

@@ -1,4 +1,5 @@
 #include "ir/base/tree.h"
+#include "ir/base/plain.h"
 
 hb_tree *hb_get(const hb_tree *table, const char *key)
 {

@@ -265,15 +265,21 @@ bool chk_closing(chk *c)
         next[t] = t;
     for (int i = 0; i < g->updates.n; i++)
         next[g->updates.p[i].tensor] = g->updates.p[i].next;
+    const rec_call **declares = HB_ARRAY(c->a, const rec_call *, c->r->tensors.n + 1);
+    for (int k = 0; k < c->r->calls.n; k++)
+        if (c->r->calls.p[k].kind <= REC_CONST)
+            declares[c->r->calls.p[k].in[0]] = &c->r->calls.p[k];
     for (int t = 0; t < g->tensors.n; t++) {
         bool input = g->tensors.p[t].kind == IR_INPUT; // filled again before the next step
         if (c->home[t] < 0 || input) continue;
+        c->closing = declares[c->home[t]];
         if (!holds(c, c->home[t], next[t], g->tensors.p[t].name)) return false;
     }
     for (int k = 0; k < c->r->calls.n; k++) {
         const rec_call *v = &c->r->calls.p[k];
         if (v->kind != REC_LOSS && v->kind != REC_GRAD) continue;
         bool loss = v->kind == REC_LOSS;
+        c->closing = v;
         int t = loss ? g->loss : gradient_of(c, v->name);
         hb_str name = loss ? HB_STR("the loss") : hb_fmt(c->a, "gradient of %.*s", HB_ARG(v->name));
         if (!holds(c, v->in[0], t, name)) return false;
@@ -282,5 +288,6 @@ bool chk_closing(chk *c)
             if (c->buf[v->in[0]].cut[a] >= 0)
                 return chk_fail(c, "the loss is not whole on axis %d", a);
     }
+    c->closing = NULL;
     return true;
 }

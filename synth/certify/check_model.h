@@ -69,8 +69,9 @@ typedef struct chk {
     hb_map *declared; // by kind and name: graph tensor that no node makes
     int *home;        // by graph tensor: buffer that declares it, -1
     int next_content;
-    int fusion, pair; // calls that began the fusion and the pair that are open, -1
-    int at;           // index of the call being checked, n_calls at the end of the step
+    int fusion, pair;        // calls that began the fusion and the pair that are open, -1
+    int at;                  // index of the call being checked, n_calls at the end of the step
+    const rec_call *closing; // at the end of the step: the declaration whose value is looked at
 } chk;
 
 // --- check_print.c: messages. Every function that can fail returns false after chk_fail filled

@@ -16,12 +16,16 @@ hb_str chk_where(const chk *c, int call)
 {
     hb_buf b = {.arena = c->a};
     if (call < 0) return HB_STR("program.c");
-    if (call >= c->r->calls.n) return HB_STR("program.c: end of the step");
-    const rec_call *k = &c->r->calls.p[call];
-    if (k->line > 0)
+    bool end = call >= c->r->calls.n;
+    const rec_call *k = end ? c->closing : &c->r->calls.p[call];
+    if (k && k->line > 0)
         hb_printf(&b, "%s:%d: ", k->file.n ? k->file.p : "program.c", k->line);
-    else
+    else if (!end)
         hb_printf(&b, "call %d: ", call);
+    if (end) {
+        hb_puts(&b, k && k->line > 0 ? "end of the step" : "program.c: end of the step");
+        return hb_done(&b);
+    }
     if (k->kind == REC_OP)
         hb_printf(&b, "op_%s", ir_op_of((ir_op)k->op)->name);
     else if (k->kind == REC_START)

@@ -98,7 +98,7 @@ static const struct {
     {9, "10 hap_at 'id':5,'seg':'SEG_SYM','off':[4096,4096],'dtype':'f32','dims':[{'n':48}]", ""},
     {9, "10 hap_at 'id':5,'seg':'SEG_LOCAL','off':[768,768],'dtype':'f32','dims':[{'n':48}]", ""},
     {9, "10 hap_at 'id':5,'seg':'SEG_LOCAL','off':[512,512],'dtype':'f32','dims':[{'n':48}]",
-     "program.c: end of the step: b was overwritten by program.c:25: op_reshape"},
+     "program.c:15: end of the step: b was overwritten by program.c:25: op_reshape"},
     {10, "11 hap_at 'id':6,'seg':'SEG_LOCAL','off':[1000,1024],'dtype':'f32','dims':[{'n':48}]",
      "program.c: tensor 6: offset 1000 of class 0 is not a multiple of 256"},
     {10, "11 hap_at 'id':6,'seg':'SEG_SYM','off':[0,0],'dtype':'f32','dims':[{'n':48}]",
