@@ -22,7 +22,7 @@ exec env -i PATH="\$PATH" HOME="\$HOME" TMPDIR="$work/there" OMPI_ALLOW_RUN_AS_R
 S
 chmod +x "$work/ssh"
 mkdir "$work/here" "$work/there"
-export OMPI_MCA_plm_rsh_agent=$work/ssh OMPI_MCA_btl=tcp,self TMPDIR=$work/here
+export OMPI_MCA_plm_rsh_agent=$work/ssh OMPI_MCA_btl=tcp,self TMPDIR=$work/here HAPC_CACHE=$work/cache
 cpu='kind: cpu, memory: 8 GiB, memory_bandwidth: 8 GB/s, count: 2'
 cat >"$work/two.yaml" <<S
 name: two
@@ -38,7 +38,7 @@ of_host() { # pids of what runs there, daemons too
 ranks() { # pids of ranks
     local p
     for p in $(of_host "$1"); do
-        [[ "$(readlink "/proc/$p/exe" 2>/dev/null)" = */build/*/program ]] && echo "$p"
+        [[ "$(readlink "/proc/$p/exe" 2>/dev/null)" = "$HAPC_CACHE"/*/program ]] && echo "$p"
     done
 }
 begin() { # NAME OPTIONS…: a run in the background
