@@ -15,33 +15,33 @@ static bool in_colour(int fd)
     return isatty(fd) && !(none && *none) && term && strcmp(term, "dumb") != 0;
 }
 
-int cli_error(int code, const char *fmt, ...)
+static void put_line(const char *fmt, va_list ap)
 {
     hb_arena *a = hb_arena_new();
     hb_buf b = {.arena = a};
-    va_list ap;
-    va_start(ap, fmt);
     hb_vprintf(&b, fmt, ap);
-    va_end(ap);
-    fflush(stdout);
-    fputs(in_colour(STDERR_FILENO) ? "hapc: \033[1;31merror:\033[0m " : "hapc: error: ", stderr);
     hb_print_plain(stderr, hb_done(&b), false);
     fputc('\n', stderr);
     hb_arena_free(a);
+}
+
+int cli_error(int code, const char *fmt, ...)
+{
+    va_list ap;
+    fflush(stdout);
+    fputs(in_colour(STDERR_FILENO) ? "hapc: \033[1;31merror:\033[0m " : "hapc: error: ", stderr);
+    va_start(ap, fmt);
+    put_line(fmt, ap);
+    va_end(ap);
     return code;
 }
 
 void cli_note(const char *fmt, ...)
 {
-    hb_arena *a = hb_arena_new();
-    hb_buf b = {.arena = a};
     va_list ap;
     va_start(ap, fmt);
-    hb_vprintf(&b, fmt, ap);
+    put_line(fmt, ap);
     va_end(ap);
-    hb_puts(&b, "\n");
-    hb_print_plain(stderr, hb_done(&b), false);
-    hb_arena_free(a);
 }
 
 // Characters of the label that a line of n begins with: a word, then two spaces or more.
