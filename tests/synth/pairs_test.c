@@ -580,7 +580,7 @@ START_TEST(inner_rows_are_refused)
     read_example(&p, "gpt2-tiny", "laptop-peers", 0);
     hb_diag *d = hb_diag_new(p.a);
     hb_str pin[2] = {HB_STR("transformer.h.*.mlp.c_fc=S(2)"), HB_STR("transformer.h.*.add*=S(2)")};
-    search(&p, SYN_AUTO, syn_pins_read(p.a, p.g, p.f, pin, 2, d), false);
+    search(&p, syn_strategy_named("tp"), syn_pins_read(p.a, p.g, p.f, pin, 2, d), false);
     ck_assert_int_eq(p.r.status, SYN_OK);
     record *r = record_from_plan(p.a, p.r.program);
     int64_t(*chunk)[3] = hb_alloc(p.a, sizeof *chunk * (size_t)r->n_ranks);
