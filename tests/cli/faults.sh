@@ -23,7 +23,7 @@ cleanup() {
     rm -rf "$work"
 }
 trap cleanup EXIT
-export TMPDIR=$work/tmp FAULTS=$work
+export TMPDIR=$work/tmp FAULTS=$work HAPC_CACHE=$work/cache
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0 # a crash is a crash
 mkdir "$TMPDIR" "$work/saves"
 mount -t tmpfs -o size=64m faults "$work/saves" 2>/dev/null && disk=1
@@ -52,7 +52,7 @@ named() { # PATTERN: of them those whose program is so
         [[ "$(readlink "/proc/$p/exe" 2>/dev/null)" = $1 ]] && echo "$p"
     done
 }
-program="$work/plan/build/*/program"
+program="$HAPC_CACHE/*/program"
 pick() { # one of the lines of stdin
     local all
     mapfile -t all
