@@ -241,9 +241,9 @@ static void compare_names(hap_rank *r, const hap_shards *f, char *why, int n)
                 snprintf(names + at, sizeof names - at, "%s%.70s", left > 1 ? ", " : "", name);
         }
     if (left == 0) return;
-    fprintf(stderr, "note: %s: %d tensors have no use here: ", r->opt.init, left);
-    hap_print_plain(stderr, names);
-    fprintf(stderr, "%s\n", left > 3 ? ", …" : "");
+    char note[3072];
+    snprintf(note, sizeof note, "%s: %d tensors have no use here: %s", r->opt.init, left, names);
+    hap_say("note: ", note, left > 3 ? ", …\n" : "\n");
 }
 
 // Step, place in the data and seed of the run that the checkpoint is of.

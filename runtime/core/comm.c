@@ -196,11 +196,7 @@ void hap_agree(hap_rank *r, int code, const char *why)
 {
     int bad = hap_comm_min(r, why[0] ? r->id : r->n_ranks);
     if (bad == r->n_ranks) return;
-    if (bad == r->id) {
-        fputs("error: ", stderr);
-        hap_print_plain(stderr, why);
-        fputc('\n', stderr);
-    }
+    if (bad == r->id) hap_say("error: ", why, "\n");
     hap_beat_quit(r, code);
     fflush(stderr);
     fflush(stdout);

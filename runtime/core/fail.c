@@ -33,17 +33,22 @@ static int mark(const unsigned char *p)
     return marks || (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9) ? 3 : 0;
 }
 
-void hap_print_plain(FILE *out, const char *text)
+void hap_say(const char *before, const char *text, const char *after)
 {
-    for (const unsigned char *p = (const unsigned char *)text; *p;) {
-        int n = mark(p);
-        bool obeyed = n > 0 || (*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f;
+    char line[4096];
+    size_t n = strlen(before), m = strlen(after);
+    memcpy(line, before, n);
+    for (const unsigned char *p = (const unsigned char *)text; *p && n + 3 + m < sizeof line;) {
+        int bytes = mark(p);
+        bool obeyed = bytes > 0 || (*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f;
         if (obeyed)
-            fputs("\xef\xbf\xbd", out); // U+FFFD
+            n += (size_t)snprintf(line + n, sizeof line - n, "\xef\xbf\xbd"); // U+FFFD
         else
-            fputc(*p, out);
-        p += n > 0 ? n : 1;
+            line[n++] = (char)*p;
+        p += bytes > 0 ? bytes : 1;
     }
+    memcpy(line + n, after, m);
+    fwrite(line, 1, n + m, stderr); // at once: mpirun puts its own between two writes
 }
 
 static _Noreturn HAP_PRINTF(3, 0) void fail(const hap_rank *r, int code, const char *format,
@@ -63,8 +68,7 @@ static _Noreturn HAP_PRINTF(3, 0) void fail(const hap_rank *r, int code, const c
     vsnprintf(text + n, sizeof text - (size_t)n, format, args);
     let_lower_ranks_speak(r);
     fflush(stdout);
-    hap_print_plain(stderr, text);
-    fputc('\n', stderr);
+    hap_say("", text, "\n");
     hap_comm_abort(r, code);
 }
 

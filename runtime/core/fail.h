@@ -5,8 +5,6 @@
 #ifndef HAP_RUNTIME_FAIL_H
 #define HAP_RUNTIME_FAIL_H
 
-#include <stdio.h>
-
 #include "core/rank.h"
 
 enum { HAP_EXIT_INPUT = 1, HAP_EXIT_USAGE = 2, HAP_EXIT_FAILED = 5 };
@@ -32,9 +30,10 @@ HAP_NORETURN HAP_PRINTF(3, 4) void hap_fail(hap_rank *r, int code, const char *f
 // "", the lowest such rank prints it (without the place in the program) and all exit with code.
 void hap_agree(hap_rank *r, int code, const char *why);
 
-// A message with names that came from outside, without what a terminal would obey: control
-// characters but ends of lines, marks of writing direction.
-void hap_print_plain(FILE *out, const char *text);
+// Writes a message to stderr in one piece, of at most 4 KiB; before at most 1 KiB. Of the text,
+// whose names came from outside, without what a terminal would obey: control characters but ends of
+// lines, marks of writing direction.
+void hap_say(const char *before, const char *text, const char *after);
 
 // Memory outside the step; fails rather than returning NULL.
 void *hap_alloc(hap_rank *r, size_t bytes);
