@@ -11,14 +11,10 @@
 // formulas, terms or reducers of the op table.
 //
 // What follows: by induction over the calls, every rank computes the graph. A call is a function of
-// operands, tables and attributes alone, and rows are sums, products and hashes of elements, so
-// what holds at one random point holds (but for a chance of about degree / p) for all values; calls
-// that are equal in op, attributes, declared dims, tables and states are proved once, so that the
-// layers of a model cost what one does.
-//
-// What shrinking assumes: that whether a call is right depends on tables by what they leave empty,
-// by which are equal and which are sums of others, not on how large their entries are; and that two
-// ranks of each kind (of one class, empty in the same tables) on an axis stand for all of them.
+// operands, tables and attributes alone; calls that are equal in op, attributes, declared dims,
+// tables and states are proved once, so that the layers of a model cost what one does. Why small
+// sizes and few ranks suffice, for which patterns of calls (modp_pattern.c refuses the others), and
+// with what chance of an error: docs/theory.md section 6, "Small sizes".
 
 #ifndef HAP_SYNTH_MODP_H
 #define HAP_SYNTH_MODP_H
@@ -34,5 +30,9 @@ bool syn_check_modp(hb_arena *a, const ir_graph *g, const ir_factors *f, const r
 // The same without a limit; different seeds draw different inputs and hash keys.
 bool syn_modp(hb_arena *a, const ir_graph *g, const ir_factors *f, const record *r, uint64_t seed,
               hb_str *why);
+
+// The oracle of shrinking, for tests: all sizes and all ranks as they are, and no pattern refused.
+bool syn_modp_exact(hb_arena *a, const ir_graph *g, const ir_factors *f, const record *r,
+                    uint64_t seed, hb_str *why);
 
 #endif

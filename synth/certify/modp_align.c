@@ -100,6 +100,14 @@ static int32_t *along(mp *m, const mp_index *s, const mp_index *x, int64_t strid
     return out;
 }
 
+bool mp_same(mp *m, const mp_part *x, int dx, const mp_part *y, int dy)
+{
+    const mp_index *p = x->ix[dx], *q = y->ix[dy];
+    return (p->l == q->l && p->g == q->g &&
+            memcmp(p->at, q->at, sizeof *p->at * (size_t)p->l) == 0) ||
+           mp_fail(m, "has operands or results cut differently");
+}
+
 int32_t *mp_align(mp *m, const mp_part *s, int ns, const mp_part *x, int nx, const int *map,
                   const int64_t *shift)
 {

@@ -40,11 +40,9 @@ static unsigned partial_axes(const mp *m, const char *partial, char *how)
     return axes;
 }
 
-static uint64_t join(char how, bool real, uint64_t a, uint64_t b)
+static uint64_t join(char how, uint64_t a, uint64_t b)
 {
-    if (how == 's') return real ? mp_add(a, b) : a + b;
-    if (real) return mp_more(b, a) ? b : a;
-    return (int64_t)b > (int64_t)a ? b : a;
+    return how == 's' ? mp_add(a, b) : mp_more(b, a) ? b : a;
 }
 
 static void slice(mp *m, const mp_part *whole, mp_part *p)
@@ -62,6 +60,7 @@ static bool give(mp *m, int tensor, const mp_part *whole, const mp_held *h, mp_p
     unsigned axes = partial_axes(m, h->partial, &how);
     for (int rank = 0; rank < m->n_ranks; rank++) {
         if (!mp_shape(m, tensor, h->tensor, rank, &part[rank])) return false;
+        part[rank].index = whole->index;
         slice(m, whole, &part[rank]);
     }
     for (int rank = 0; axes && rank < m->n_ranks; rank++) {
@@ -73,11 +72,11 @@ static bool give(mp *m, int tensor, const mp_part *whole, const mp_held *h, mp_p
             uint64_t *v = &part[rank].v[e], *rest = &part[first].v[e];
             uint64_t key = mp_hash(m, 0x7a, (uint64_t)member << 40 ^ (uint64_t)at[e]);
             if (how == 'm') {
-                *v = !part[rank].real ? *v - key % 4 : mp_more(*v, key) ? key : MP_LEAST;
+                *v = mp_more(*v, key) ? key : MP_LEAST;
                 continue;
             }
-            *v = part[rank].real ? key : key % 16;
-            *rest = part[rank].real ? mp_sub(*rest, *v) : *rest - *v;
+            *v = key;
+            *rest = mp_sub(*rest, key);
         }
     }
     return true;
@@ -94,7 +93,7 @@ static bool is(mp *m, const mp_part *whole, const mp_part *part, unsigned axes, 
             sum = hb_copy(m->tmp, p->v, sizeof *sum * (size_t)(p->n + 1));
             for (int r = rank + 1; r < m->n_ranks; r++)
                 for (int64_t e = 0; group_of(m, r, axes) == rank && e < p->n; e++)
-                    sum[e] = join(how, p->real, sum[e], part[r].v[e]);
+                    sum[e] = join(how, sum[e], part[r].v[e]);
         }
         for (int64_t e = 0; e < p->n; e++)
             if (sum[e] != whole->v[at[e]]) return false;
@@ -111,8 +110,9 @@ static unsigned unlike_axes(const mp *m, const mp_held *h)
     return axes;
 }
 
-// unlike: axes along which parts may be unlike.
-static bool find_state(mp *m, const mp_part *whole, const mp_part *part, unsigned unlike,
+// unlike: axes along which parts may be unlike; max: they may be parts of a maximum, as those of a
+// few numbers often look by chance.
+static bool find_state(mp *m, const mp_part *whole, const mp_part *part, unsigned unlike, bool max,
                        mp_held *h)
 {
     static const char hows[] = "sm";
@@ -121,7 +121,7 @@ static bool find_state(mp *m, const mp_part *whole, const mp_part *part, unsigne
     if (is(m, whole, part, 0, 0)) return true;
     for (int a = 0; a < m->r->n_axes; a++)
         if (m->n_kept[a] == 1 || cut_on(&m->r->tensors.p[h->tensor], a)) free &= ~(1u << a);
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 1 + max; k++)
         for (unsigned axes = 1; axes < 1u << m->r->n_axes; axes++) {
             if ((axes & ~free) || !is(m, whole, part, axes, hows[k])) continue;
             for (int a = 0; a < m->r->n_axes; a++)
@@ -137,8 +137,7 @@ static bool alone(mp *m, mp_graph *x, const rec_call *k, const ir_node *n, const
 {
     mp_part a[IR_MAX_IN];
     for (int i = 0; i < k->n_in; i++) {
-        in[i] = mp_value(m, x, n->in[i]);
-        if (!in[i]) return false;
+        in[i] = mp_value(m, x, n->in[i], mp_is_index(n->op, i));
         a[i] = *in[i];
     }
     for (int i = 0; i < k->n_out; i++)
@@ -153,6 +152,7 @@ bool mp_prove_op(mp *m, mp_graph *x, const rec_call *k, int node, const mp_held 
     const mp_part *operand[IR_MAX_IN];
     mp_part *part[IR_MAX_IN + IR_MAX_OUT], want[IR_MAX_OUT];
     unsigned unlike = 0;
+    if (!m->exact && !mp_pattern_op(m, k, in)) return false;
     if (!alone(m, x, k, n, operand, want)) return false;
     for (int i = 0; i < k->n_in + k->n_out; i++)
         part[i] = HB_ARRAY(m->tmp, mp_part, m->n_ranks);
@@ -173,10 +173,10 @@ bool mp_prove_op(mp *m, mp_graph *x, const rec_call *k, int node, const mp_held 
     }
     for (int i = 0; i < k->n_out; i++) {
         out[i].tensor = k->out[i];
-        out[i].null = want[i].real;
+        out[i].null = true;
         for (int64_t e = 0; e < want[i].n; e++)
             out[i].null = out[i].null && want[i].v[e] == 0;
-        if (!find_state(m, &want[i], part[k->n_in + i], unlike, &out[i]))
+        if (!find_state(m, &want[i], part[k->n_in + i], unlike, k->op == IR_OP_row_max, &out[i]))
             return mp_fail(m,
                            "run modulo 2^61-1, leaves parts of %.*s that do not make what one "
                            "rank computes",
@@ -188,8 +188,8 @@ bool mp_prove_op(mp *m, mp_graph *x, const rec_call *k, int node, const mp_held 
 bool mp_prove_move(mp *m, mp_graph *x, int t, unsigned axes, char how, unsigned zero,
                    const mp_held *in, mp_held *out)
 {
-    const mp_part *whole = mp_value(m, x, t);
-    if (!whole) return false;
+    const mp_part *whole = mp_value(m, x, t, false);
+    if (!m->exact && !mp_pattern_move(m, in->tensor, out->tensor, axes, how)) return false;
     mp_part *from = HB_ARRAY(m->tmp, mp_part, m->n_ranks);
     mp_part *to = HB_ARRAY(m->tmp, mp_part, m->n_ranks);
     uint64_t **all = HB_ARRAY(m->tmp, uint64_t *, m->n_ranks);
@@ -199,14 +199,13 @@ bool mp_prove_move(mp *m, mp_graph *x, int t, unsigned axes, char how, unsigned 
         if (first == rank) {
             all[rank] = HB_ARRAY(m->tmp, uint64_t, whole->n + 1);
             for (int64_t e = 0; how != 's' && e < whole->n; e++)
-                all[rank][e] = !how          ? mp_hash(m, 0x6a, (uint64_t)rank << 40 ^ (uint64_t)e)
-                               : whole->real ? MP_LEAST
-                                             : (uint64_t)INT64_MIN;
+                all[rank][e] =
+                    how ? MP_LEAST : mp_hash(m, 0x6a, (uint64_t)rank << 40 ^ (uint64_t)e);
         }
         int64_t *at = mp_global(m, &from[rank]);
         for (int64_t e = 0; e < from[rank].n; e++) {
             uint64_t *v = &all[first][at[e]];
-            *v = how ? join(how, whole->real, *v, from[rank].v[e]) : from[rank].v[e];
+            *v = how ? join(how, *v, from[rank].v[e]) : from[rank].v[e];
         }
     }
     for (int rank = 0; rank < m->n_ranks; rank++) { // and taken apart
@@ -218,7 +217,8 @@ bool mp_prove_move(mp *m, mp_graph *x, int t, unsigned axes, char how, unsigned 
             gone = gone || ((zero >> a & 1u) && m->coord[rank * MP_COORDS + a] != 0);
         if (gone) memset(to[rank].v, 0, sizeof *to[rank].v * (size_t)to[rank].n);
     }
-    return find_state(m, whole, to, unlike_axes(m, in) | zero, out) ||
+    bool max = in->partial[0] == 'm' || in->partial[1] == 'm';
+    return find_state(m, whole, to, unlike_axes(m, in) | zero, max, out) ||
            mp_fail(m, "run modulo 2^61-1, leaves parts of %.*s that do not make it up",
                    HB_ARG(m->g->tensors.p[t].name));
 }

@@ -134,34 +134,39 @@ static int64_t near(const mp_part *x, int d, int64_t global) // local entry; a d
     return x->ix[d]->g == 1 ? 0 : x->ix[d]->of[global];
 }
 
+// The mask has the entries of the queries and keys, or one for all.
+static bool masks(mp *m, const mp_part *mask, const mp_part *q, const mp_part *k)
+{
+    if (mask->rank != 4) return mp_fail(m, "has a mask of other dims");
+    for (int d = 0; d < 4; d++)
+        if (mask->ix[d]->g != 1 && !mp_same(m, mask, d, d < 3 ? q : k, d < 3 ? d : 2)) return false;
+    return true;
+}
+
 // Weight of key j for query (b, h, i), all local; 0 where it may not look. *keep: dropout.
-static bool weight(mp *m, const attention *t, int64_t b, int64_t h, int64_t i, int64_t kv,
+static void weight(mp *m, const attention *t, int64_t b, int64_t h, int64_t i, int64_t kv,
                    int64_t j, uint64_t *w, uint64_t *keep)
 {
     const mp_part *q = t->q, *k = t->k;
     int64_t at[4] = {q->ix[0]->at[b], q->ix[1]->at[h], q->ix[2]->at[i], k->ix[2]->at[j]};
     *w = 0;
     *keep = 1;
-    if (t->causal && at[3] > at[2]) return true;
+    if (t->causal && at[3] > at[2]) return;
     uint64_t s = product(q->v + ((b * q->ix[1]->l + h) * q->ix[2]->l + i) * t->e,
                          k->v + (kv * t->nk + j) * t->e, t->e);
     s = mp_mul(s, t->scale);
     if (t->mask) {
         int64_t o = 0;
         for (int d = 0; d < 4; d++) {
-            int64_t l = near(t->mask, d, at[d]);
-            if (l < 0) return mp_fail(m, "needs an entry that its mask does not hold");
-            o = o * t->mask->ix[d]->l + l;
+            o = o * t->mask->ix[d]->l + near(t->mask, d, at[d]);
         }
         s = mp_add(s, mp_get(t->mask, o));
     }
     *w = mp_hash(m, WEIGHT, s);
-    if (!t->drops) return true;
     uint64_t id = 0;
     for (int d = 0; d < 4; d++)
         id = mp_mix(id ^ (uint64_t)at[d]);
-    *keep = mp_hash(m, t->key, id) & 1u ? mp_hash(m, t->key, 1) : 0;
-    return true;
+    if (t->drops) *keep = mp_hash(m, t->key, id);
 }
 
 static bool prepare(mp *m, const mp_call *c, int first, attention *t)
@@ -173,7 +178,7 @@ static bool prepare(mp *m, const mp_call *c, int first, attention *t)
         .q = &c->in[first], .k = &c->in[first + 1], .v = &c->in[first + 2], .mask = mask};
     for (int i = first; i < first + 3; i++)
         if (c->in[i].rank != 4) return mp_fail(m, "has operands of other dims");
-    if (mask && mask->rank != 4) return mp_fail(m, "has a mask of other dims");
+    if (mask && !masks(m, mask, t->q, t->k)) return false;
     if (!same_entries(m, t->q, 3, t->k, 3) || !same_entries(m, t->k, 2, t->v, 2) ||
         !same_entries(m, t->k, 1, t->v, 1) || !same_entries(m, t->k, 0, t->v, 0))
         return false;
@@ -224,7 +229,7 @@ static bool sdpa(mp *m, const mp_call *c)
         uint64_t sum = 0, *out = y->v + r * t.d;
         for (int64_t j = 0; j < t.nk; j++) {
             uint64_t w, keep;
-            if (!weight(m, &t, b, h, i, kv, j, &w, &keep)) return false;
+            weight(m, &t, b, h, i, kv, j, &w, &keep);
             sum = mp_add(sum, w);
             w = mp_mul(w, keep);
             for (int64_t d = 0; d < t.d; d++)
@@ -260,7 +265,7 @@ static bool sdpa_bwd(mp *m, const mp_call *c)
         uint64_t dot = product(g, y->v + r * t.d, t.d);
         for (int64_t j = 0; j < t.nk; j++) {
             uint64_t w, keep;
-            if (!weight(m, &t, b, h, i, kv, j, &w, &keep)) return false;
+            weight(m, &t, b, h, i, kv, j, &w, &keep);
             w = mp_mul(w, over);
             int64_t at = kv * t.nk + j;
             uint64_t dw = mp_mul(keep, product(g, t.v->v + at * t.d, t.d));

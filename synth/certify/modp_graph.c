@@ -4,10 +4,10 @@
 // and fills of what is declared; ops that read the learning rate have its schedule in it. Values
 // with one term are made in the same way, so they are equal.
 //
-// Numbers of a float are drawn by its term: a call is to be right for any (but for values that turn
-// out to be 0 always: the gradient of a softmax over one entry). Integers and truth
-// values mean positions and choices, so they are what the shrunken graph computes, as far as that
-// is asked for.
+// Numbers are drawn by the term: a call is to be right for any (but for values that turn out to be
+// 0 always: the gradient of a softmax over one entry), of integers and truth values too. So no
+// call is taken for right since what the graph computes at small sizes happens to be 0, or equal.
+// Where an op reads positions, these are drawn.
 
 #include "synth/certify/modp_model.h"
 
@@ -106,7 +106,7 @@ static void name_all(mp *m, mp_graph *x)
     for (int t = 0; t < g->tensors.n; t++) {
         const ir_tensor *s = &g->tensors.p[t];
         if (s->kind == IR_VALUE) continue;
-        mp_fill f = mp_fill_of(g, t, x->limit);
+        mp_fill f = mp_fill_of(g, t);
         x->term[t] = mp_term_leaf(m, s->name, &f);
         hb_map_put(x->of_name, s->name, t);
         named(x, t, m->a);
@@ -129,11 +129,10 @@ void mp_graph_new(mp *m, mp_graph *x)
     const ir_graph *g = m->g;
     int n = g->tensors.n;
     *x = (mp_graph){
-        .of_term = hb_map_new(m->a), .of_name = hb_map_new(m->a), .limit = mp_index_limit(m)};
-    x->computed = HB_ARRAY(m->a, mp_part, n + 1);
-    x->drawn = HB_ARRAY(m->a, mp_part, n + 1);
+        .of_term = hb_map_new(m->a), .of_name = hb_map_new(m->a), .positions = mp_positions_of(m)};
+    x->number = HB_ARRAY(m->a, mp_part, n + 1);
+    x->index = HB_ARRAY(m->a, mp_part, n + 1);
     x->null = HB_ARRAY(m->a, bool, n + 1);
-    x->asked = HB_ARRAY(m->a, bool, g->nodes.n + 1);
     x->term = HB_ARRAY(m->a, uint64_t, n + 1);
     x->tensor_next = HB_ARRAY(m->a, int, n + 1);
     double schedule[IR_SCHEDULE];
@@ -145,8 +144,7 @@ void mp_graph_new(mp *m, mp_graph *x)
 mp_part mp_whole_part(mp *m, int t)
 {
     const ir_tensor *s = &m->g->tensors.p[t];
-    mp_part v = {.rank = s->rank, .n = 1};
-    v.real = s->dtype == IR_F32 || s->dtype == IR_BF16 || s->dtype == IR_F16;
+    mp_part v = {.rank = s->rank, .n = 1, .dtype = s->dtype};
     for (int d = 0; d < s->rank; d++) {
         v.ix[d] = mp_whole(m, t, d);
         v.n *= v.ix[d]->g;
@@ -154,73 +152,15 @@ mp_part mp_whole_part(mp *m, int t)
     return v;
 }
 
-// --- what the graph computes
-
-static bool compute_node(mp *m, mp_graph *x, int n)
+const mp_part *mp_value(mp *m, mp_graph *x, int t, bool index)
 {
-    const ir_node *k = &m->g->nodes.p[n];
-    mp_part in[IR_MAX_IN], out[IR_MAX_OUT];
-    for (int i = 0; i < k->n_in; i++) {
-        mp_part *v = &x->computed[k->in[i]];
-        if (!v->v) { // a leaf
-            mp_fill f = mp_fill_of(m->g, k->in[i], x->limit);
-            *v = mp_whole_part(m, k->in[i]);
-            mp_fill_part(m, v, &f);
-        }
-        in[i] = *v;
-    }
-    for (int i = 0; i < k->n_out; i++)
-        out[i] = mp_whole_part(m, k->out[i]);
-    mp_call c = {k->op, k->attr, k->n_in, k->n_out, in, out};
-    if (!mp_apply(m, m->a, &c)) {
-        hb_str why = m->why;
-        return mp_fail(m, "the shrunken graph cannot be run on one rank: %.*s %.*s",
-                       HB_ARG(k->name), HB_ARG(why));
-    }
-    for (int i = 0; i < k->n_out; i++)
-        x->computed[k->out[i]] = out[i];
-    return true;
-}
-
-static bool compute(mp *m, mp_graph *x, int t)
-{
-    const ir_graph *g = m->g;
-    int first = g->tensors.p[t].producer;
-    if (x->computed[t].v) return true;
-    if (first < 0) {
-        mp_fill f = mp_fill_of(g, t, x->limit);
-        x->computed[t] = mp_whole_part(m, t);
-        mp_fill_part(m, &x->computed[t], &f);
-        return true;
-    }
-    int last = first;
-    x->asked[first] = true;
-    for (int n = first; n >= 0; n--) { // producers stand before
-        if (!x->asked[n]) continue;
-        last = n;
-        for (int i = 0; i < g->nodes.p[n].n_in; i++) {
-            int p = g->tensors.p[g->nodes.p[n].in[i]].producer;
-            if (p >= 0 && !x->computed[g->nodes.p[n].in[i]].v) x->asked[p] = true;
-        }
-    }
-    for (int n = last; n <= first; n++)
-        if (x->asked[n]) {
-            x->asked[n] = false;
-            if (!x->computed[g->nodes.p[n].out[0]].v && !compute_node(m, x, n)) return false;
-        }
-    return true;
-}
-
-const mp_part *mp_value(mp *m, mp_graph *x, int t)
-{
-    const ir_tensor *s = &m->g->tensors.p[t];
-    if (s->dtype != IR_F32 && s->dtype != IR_BF16 && s->dtype != IR_F16)
-        return compute(m, x, t) ? &x->computed[t] : NULL;
-    mp_part *v = &x->drawn[t];
+    mp_part *v = index ? &x->index[t] : &x->number[t];
     if (v->v) return v;
     *v = mp_whole_part(m, t);
+    v->index = index;
     v->v = HB_ARRAY(m->a, uint64_t, v->n + 1);
-    for (int64_t e = 0; !x->null[t] && e < v->n; e++)
+    if (index) mp_fill_positions(m, v, x->term[t], &x->positions);
+    for (int64_t e = 0; !index && !x->null[t] && e < v->n; e++)
         v->v[e] = mp_hash(m, x->term[t], (uint64_t)e);
     return v;
 }

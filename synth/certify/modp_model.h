@@ -1,8 +1,8 @@
 // What the mod-p proof computes with: numbers, shrunken sizes, ranks and parts of tensors.
 //
-// Floats are numbers mod p, integers and bools are two's complement. A part knows for every local
-// index of a dim the global one and back, so rows meet operands by global index: parts that do not
-// meet are found by whoever reads them.
+// All values are numbers mod p, but where an op reads positions: these are integers. A part knows
+// for every local index of a dim the global one and back, so rows meet operands by global index:
+// parts that do not meet are found by whoever reads them.
 
 #ifndef HAP_SYNTH_MODP_MODEL_H
 #define HAP_SYNTH_MODP_MODEL_H
@@ -24,7 +24,8 @@ typedef struct mp_part {
     const mp_index *ix[IR_MAX_RANK];
     int64_t n; // elements
     uint64_t *v;
-    bool real; // a number mod p, not an integer
+    ir_dtype dtype;
+    bool index; // positions: integers, not numbers mod p
 } mp_part;
 
 typedef struct mp_size { // all factors of one size are shrunk alike
@@ -48,6 +49,7 @@ typedef struct mp {
     const ir_graph *g;
     const ir_factors *f;
     const record *r;
+    bool exact;          // nothing is shrunk, no rank left out
     uint64_t seed, rate; // rate: the learning rate, by its schedule
     // modp_ranks.c: the ranks that are kept
     int n_ranks, n_kept[MP_COORDS]; // by axis; SYN_BOTH: n_ranks
@@ -118,7 +120,8 @@ uint64_t mp_const(const mp *m, double f); // integers as they are, other constan
 // --- modp_ranks.c
 bool mp_ranks(mp *m); // kept ranks, cuts, cut
 // Shrunken entries of all cuts of a factor size, each summing to *small; grow: from the least on.
-void mp_cut_entries(mp *m, int64_t size, int64_t *small, bool grow);
+// False after mp_fail: there are too many unlike cuts for so small a factor.
+bool mp_cut_entries(mp *m, int64_t size, int64_t *small, bool grow);
 
 // --- modp_shrink.c
 bool mp_shrink(mp *m);
@@ -131,19 +134,27 @@ bool mp_shape(mp *m, int t, int record_tensor, int rank, mp_part *out);
 typedef struct mp_fill {
     hb_str name;
     double num[3]; // kind, a, b, as rec_call
-    bool real;
-    ir_dtype dtype;
-    int64_t limit;
 } mp_fill;
-void mp_fill_part(mp *m, mp_part *p, const mp_fill *f); // p->v
-mp_fill mp_fill_of(const ir_graph *g, int t, int64_t limit);
-int64_t mp_index_limit(mp *m); // rows of the largest table that integers may point into
+mp_fill mp_fill_of(const ir_graph *g, int t);
+typedef struct mp_positions {
+    int64_t limit;  // rows of the largest table that they may point into
+    int64_t ignore; // what losses leave out
+} mp_positions;
+mp_positions mp_positions_of(mp *m);
+// Positions for all elements of a part; the first points into every table, and no loss ignores it.
+void mp_fill_positions(mp *m, mp_part *p, uint64_t key, const mp_positions *at);
+
+// --- modp_pattern.c: what small sizes would not decide, on the record's own sizes. False after
+// mp_fail.
+bool mp_is_index(ir_op op, int slot); // an operand of positions
 
 // --- modp_align.c: where the elements of s[0..ns) are in x[0..nx), aligned right: offsets in
 // x[0..nx). map: dim of s of every dim of x (NULL: aligned right); shift: added to the index,
 // outside x gives -1. NULL after mp_fail.
 int32_t *mp_align(mp *m, const mp_part *s, int ns, const mp_part *x, int nx, const int *map,
                   const int64_t *shift);
+// Dim dx of x and dim dy of y are one factor: the same entries on this rank. False after mp_fail.
+bool mp_same(mp *m, const mp_part *x, int dx, const mp_part *y, int dy);
 int64_t mp_count(const mp_part *x, int rank); // elements of the leading dims
 int64_t *mp_global(mp *m, const mp_part *x);  // global row-major index of every element
 
@@ -163,25 +174,24 @@ mp_meaning *mp_dense(ir_op op); // modp_dense.c
 mp_meaning *mp_moe(ir_op op);   // modp_moe.c: gates, slots, dispatch, combine
 static inline uint64_t mp_get(const mp_part *x, int64_t i) // as a number
 {
-    return x->real ? x->v[i] : mp_int((int64_t)x->v[i]);
+    return x->index ? mp_int((int64_t)x->v[i]) : x->v[i];
 }
 
 // --- modp_graph.c: the graph's values, their names and their numbers on one rank
 typedef struct mp_graph {
-    mp_part *computed, *drawn; // by graph tensor; v NULL: not yet
-    bool *null;                // by graph tensor: found to be 0, whatever it is made of
-    bool *asked;               // by node
-    uint64_t *term;            // by graph tensor: what it is made of
-    int *tensor_next;          // by graph tensor: next of the same term, -1
-    hb_map *of_term;           // first tensor
-    hb_map *of_name;           // declared tensors
-    int64_t limit;             // mp_index_limit
+    mp_part *number, *index; // by graph tensor: as numbers, as positions; v NULL: not yet
+    bool *null;              // by graph tensor: found to be 0, whatever it is made of
+    uint64_t *term;          // by graph tensor: what it is made of
+    int *tensor_next;        // by graph tensor: next of the same term, -1
+    hb_map *of_term;         // first tensor
+    hb_map *of_name;         // declared tensors
+    mp_positions positions;
 } mp_graph;
 void mp_graph_new(mp *m, mp_graph *x);
-mp_part mp_whole_part(mp *m, int tensor);                // without numbers
-const mp_part *mp_value(mp *m, mp_graph *x, int tensor); // NULL after mp_fail
-mp_meaning *mp_meaning_of(ir_op op);                     // NULL: it has none
-bool mp_apply(mp *m, hb_arena *a, const mp_call *c);     // allocates out[].v
+mp_part mp_whole_part(mp *m, int tensor); // without numbers
+const mp_part *mp_value(mp *m, mp_graph *x, int tensor, bool index);
+mp_meaning *mp_meaning_of(ir_op op);                 // NULL: it has none
+bool mp_apply(mp *m, hb_arena *a, const mp_call *c); // allocates out[].v
 uint64_t mp_rate(const mp *m, const double *schedule);
 uint64_t mp_term_leaf(const mp *m, hb_str name, const mp_fill *f);
 // Of output 0; others are mp_mix(term + their number).
@@ -194,6 +204,8 @@ typedef struct mp_held {
     char partial[SYN_MAX_AXES];
     bool null; // 0 whatever the operands are: whole and partial at once
 } mp_held;
+bool mp_pattern_op(mp *m, const rec_call *k, const mp_held *in);        // modp_pattern.c
+bool mp_pattern_move(mp *m, int from, int to, unsigned axes, char how); // the same
 // Operands hold the node's operands so; finds out what the outputs are.
 bool mp_prove_op(mp *m, mp_graph *x, const rec_call *k, int node, const mp_held *in, mp_held *out);
 // in holds graph tensor t; axes: which ranks exchange; how: 0, 's', 'm'; zero: axes on which only

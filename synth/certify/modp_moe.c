@@ -1,18 +1,7 @@
 // Meanings of the ops of a mixture of experts, loop by loop. Choices go by the order of numbers as
 // integers (mp_more), which is the same on all ranks; sums are over the entries a rank holds.
 
-#include <string.h>
-
 #include "synth/certify/modp_model.h"
-
-// Dim dx of x and dim dy of y are one factor: the same entries on this rank.
-static bool same(mp *m, const mp_part *x, int dx, const mp_part *y, int dy)
-{
-    const mp_index *p = x->ix[dx], *q = y->ix[dy];
-    return (p->l == q->l && p->g == q->g &&
-            memcmp(p->at, q->at, sizeof *p->at * (size_t)p->l) == 0) ||
-           mp_fail(m, "has operands or results cut differently");
-}
 
 static bool first_of(const mp_part *x, int64_t row, int64_t i, int64_t j)
 {
@@ -42,7 +31,7 @@ static bool gates(mp *m, const mp_call *c)
     int last = x->rank - 1;
     if (y->rank != x->rank || dy->rank != x->rank) return mp_fail(m, "has other dims");
     for (int d = 0; d <= last; d++)
-        if (!same(m, x, d, y, d) || !same(m, dy, d, y, d)) return false;
+        if (!mp_same(m, x, d, y, d) || !mp_same(m, dy, d, y, d)) return false;
     if (!whole(m, x, last)) return false;
     int64_t n = x->ix[last]->l, k = c->attr[0].i;
     for (int64_t row = 0; row < x->n; row += n) {
@@ -68,7 +57,7 @@ static bool slots(mp *m, const mp_call *c)
     mp_part *y = &c->out[0];
     if (x->rank != 3 || y->rank != 4) return mp_fail(m, "has other dims");
     for (int d = 0; d < 3; d++)
-        if (!same(m, x, d, y, d) || (d > 0 && !whole(m, x, d))) return false;
+        if (!mp_same(m, x, d, y, d) || (d > 0 && !whole(m, x, d))) return false;
     int64_t tokens = x->ix[1]->l, experts = x->ix[2]->l, held = y->ix[3]->l, all = y->ix[3]->g;
     for (int64_t b = 0; b < x->ix[0]->l; b++)
         for (int64_t e = 0; e < experts; e++) {
@@ -91,10 +80,11 @@ static bool slots_back(mp *m, const mp_call *c)
     mp_part *y = &c->out[0];
     if (x->rank != y->rank + 1 || dy->rank != x->rank) return mp_fail(m, "has other dims");
     for (int d = 0; d < x->rank; d++)
-        if (!same(m, x, d, dy, d) || (d < y->rank && !same(m, x, d, y, d))) return false;
+        if (!mp_same(m, x, d, dy, d) || (d < y->rank && !mp_same(m, x, d, y, d))) return false;
     int64_t n = x->ix[y->rank]->l;
-    for (int64_t i = 0; i < x->n; i++)
-        if (mp_get(x, i) != 0) y->v[i / n] = mp_add(y->v[i / n], mp_get(dy, i));
+    for (int64_t i = 0; i < x->n; i++) // whether x is 0 is a coefficient
+        y->v[i / n] = mp_add(
+            y->v[i / n], mp_mul(mp_hash(m, IR_OP_expert_slots_bwd, mp_get(x, i)), mp_get(dy, i)));
     return true;
 }
 
@@ -109,8 +99,8 @@ static bool moves(mp *m, const mp_call *c)
                             : y,
                   *z = to ? y : &c->in[1];
     if (w->rank != 4 || x->rank != 3 || z->rank != 4) return mp_fail(m, "has other dims");
-    if (!same(m, w, 0, x, 0) || !same(m, w, 1, x, 1) || !same(m, w, 2, z, 0) ||
-        !same(m, w, 0, z, 1) || !same(m, w, 3, z, 2) || !same(m, x, 2, z, 3))
+    if (!mp_same(m, w, 0, x, 0) || !mp_same(m, w, 1, x, 1) || !mp_same(m, w, 2, z, 0) ||
+        !mp_same(m, w, 0, z, 1) || !mp_same(m, w, 3, z, 2) || !mp_same(m, x, 2, z, 3))
         return false;
     int64_t nb = w->ix[0]->l, ns = w->ix[1]->l, ne = w->ix[2]->l, nc = w->ix[3]->l;
     int64_t nd = x->ix[2]->l;

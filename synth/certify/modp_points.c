@@ -1,5 +1,6 @@
 // Meanings of pointwise ops, optimizer ops and views. What is no sum or product is a keyed hash of
-// one element.
+// the elements it reads: comparisons too, whose two values would often agree by chance. A choice
+// (where, dropout) is a coefficient: what holds for all coefficients holds for 0 and 1.
 
 #include <string.h>
 
@@ -13,51 +14,9 @@ static uint64_t attr_key(const mp *m, const mp_call *c)
     return key;
 }
 
-static uint64_t truth(const mp_part *x, int64_t i)
+static bool is_float(ir_dtype t)
 {
-    return x->v[i] != 0;
-}
-
-static bool less(const mp_part *a, int64_t i, const mp_part *b, int64_t k)
-{
-    if (a->real || b->real) return mp_get(a, i) < mp_get(b, k);
-    return (int64_t)a->v[i] < (int64_t)b->v[k];
-}
-
-// Comparisons and logic. False for other ops.
-static bool decide(ir_op op, const mp_part *a, int64_t i, const mp_part *b, int64_t j, uint64_t *v)
-{
-    switch ((int)op) {
-    case IR_OP_eq:
-        *v = mp_get(a, i) == mp_get(b, j);
-        return true;
-    case IR_OP_ne:
-        *v = mp_get(a, i) != mp_get(b, j);
-        return true;
-    case IR_OP_lt:
-        *v = less(a, i, b, j);
-        return true;
-    case IR_OP_le:
-        *v = !less(b, j, a, i);
-        return true;
-    case IR_OP_gt:
-        *v = less(b, j, a, i);
-        return true;
-    case IR_OP_ge:
-        *v = !less(a, i, b, j);
-        return true;
-    case IR_OP_logical_and:
-        *v = truth(a, i) && truth(b, j);
-        return true;
-    case IR_OP_logical_or:
-        *v = truth(a, i) || truth(b, j);
-        return true;
-    case IR_OP_logical_not:
-        *v = !truth(a, i);
-        return true;
-    default:
-        return false;
-    }
+    return t == IR_F32 || t == IR_BF16 || t == IR_F16;
 }
 
 typedef struct points {
@@ -66,41 +25,50 @@ typedef struct points {
     int32_t *at[3];  // by operand: which element of it an element of the output reads
     uint64_t key, k; // of the attributes; the scalar of scale and add_scalar
     int64_t *global; // dropout
+    bool rounds;     // cast: to an integer from a float, or to a truth value
 } points;
 
 static uint64_t element(const points *x, int64_t e)
 {
     const mp_call *c = x->c;
-    const mp_part *y = &c->out[0], *a = &c->in[0], *b = &c->in[1];
-    int64_t i = x->at[0][e], j = c->n_in > 1 ? x->at[1][e] : 0;
-    uint64_t p = mp_get(a, i), q = c->n_in > 1 ? mp_get(b, j) : 0, v;
-    bool whole = !y->real && !a->real; // integers stay integers
-    if (decide(c->op, a, i, b, j, &v)) return v;
+    uint64_t v, p = mp_get(&c->in[0], x->at[0][e]);
+    uint64_t q = c->n_in > 1 ? mp_get(&c->in[1], x->at[1][e]) : 0;
     switch ((int)c->op) {
     case IR_OP_add:
-        return whole ? a->v[i] + b->v[j] : mp_add(p, q);
+        return mp_add(p, q);
     case IR_OP_sub:
-        return whole ? a->v[i] - b->v[j] : mp_sub(p, q);
+        return mp_sub(p, q);
     case IR_OP_mul:
-        return whole ? a->v[i] * b->v[j] : mp_mul(p, q);
+        return mp_mul(p, q);
     case IR_OP_div:
         return mp_mul(p, mp_inverse(q));
-    case IR_OP_where:
-        return truth(a, i) ? b->v[j] : c->in[2].v[x->at[2][e]];
+    case IR_OP_eq:
+    case IR_OP_ne:
+    case IR_OP_lt:
+    case IR_OP_le:
+    case IR_OP_gt:
+    case IR_OP_ge:
+    case IR_OP_logical_and:
+    case IR_OP_logical_or:
+        return mp_hash(x->m, mp_mix(x->key ^ p), q);
+    case IR_OP_logical_not:
+        return mp_hash(x->m, x->key, p);
+    case IR_OP_where: // the choice is a coefficient: p of the one and 1 - p of the other
+        v = mp_get(&c->in[2], x->at[2][e]);
+        return mp_add(v, mp_mul(p, mp_sub(q, v)));
     case IR_OP_cast:
-        return y->real ? p : !a->real ? a->v[i] : mp_hash(x->m, x->key, p) & 1u;
+        return x->rounds ? mp_hash(x->m, x->key, p) : p;
     case IR_OP_detach:
     case IR_OP_send:
-        return whole ? a->v[i] : p;
+        return p;
     case IR_OP_neg:
-        return whole ? 0 - a->v[i] : mp_sub(0, p);
+        return mp_sub(0, p);
     case IR_OP_scale:
         return mp_mul(p, x->k);
     case IR_OP_add_scalar:
         return mp_add(p, x->k);
     case IR_OP_dropout:
-        v = mp_hash(x->m, x->key, (uint64_t)x->global[e]) & 1u;
-        return v ? mp_mul(p, mp_hash(x->m, x->key, 1)) : 0;
+        return mp_mul(p, mp_hash(x->m, x->key, (uint64_t)x->global[e]));
     default:
         hb_assert(false);
         return 0;
@@ -117,6 +85,11 @@ static bool pointwise(mp *m, const mp_call *c)
     }
     if (c->op == IR_OP_scale || c->op == IR_OP_add_scalar) x.k = mp_const(m, c->attr[0].f);
     if (c->op == IR_OP_dropout) x.global = mp_global(m, y);
+    if (c->op == IR_OP_cast) {
+        ir_dtype from = c->in[0].dtype;
+        x.rounds =
+            y->dtype != from && !is_float(y->dtype) && (is_float(from) || y->dtype == IR_BOOL);
+    }
     for (int64_t e = 0; e < y->n; e++)
         y->v[e] = element(&x, e);
     return true;
@@ -194,8 +167,7 @@ static bool received(mp *m, const mp_call *c)
         mp_mix((uint64_t)c->op ^ mp_mix((uint64_t)c->attr[2].i << 32 ^ (uint64_t)c->attr[3].i));
     int64_t *global = mp_global(m, y);
     for (int64_t e = 0; e < y->n; e++)
-        y->v[e] = y->real ? mp_hash(m, key, (uint64_t)global[e])
-                          : mp_hash(m, key, (uint64_t)global[e]) & 1u;
+        y->v[e] = mp_hash(m, key, (uint64_t)global[e]);
     return true;
 }
 
@@ -257,11 +229,11 @@ static bool view(mp *m, const mp_call *c)
         at = c->attr[1].i;
         if (at > 0 && at + x->ix[d]->g > y->ix[d]->g) at = 1;
         for (int64_t e = 0; e < y->n; e++)
-            y->v[e] = y->real ? mp_const(m, c->attr[3].f) : (uint64_t)(int64_t)c->attr[3].f;
+            y->v[e] = mp_const(m, c->attr[3].f);
         return move(m, y, x, d, -at);
     case IR_OP_full:
         for (int64_t e = 0; e < y->n; e++)
-            y->v[e] = y->real ? mp_const(m, c->attr[1].f) : (uint64_t)(int64_t)c->attr[1].f;
+            y->v[e] = mp_const(m, c->attr[1].f);
         return true;
     default:
         return false;

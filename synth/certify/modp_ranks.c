@@ -112,7 +112,7 @@ static void keep_of_axis(mp *m, int axis)
         int alike = 0;
         for (int k = 0; k < kept && alike < SYN_MODP_RANKS; k++)
             alike += kind[m->kept[axis][k]] == kind[at];
-        if (alike < SYN_MODP_RANKS) m->kept[axis][kept++] = at;
+        if (alike < SYN_MODP_RANKS || m->exact) m->kept[axis][kept++] = at;
     }
     m->n_kept[axis] = kept;
 }
@@ -180,32 +180,56 @@ static void deal(const int64_t *need, int n, int64_t total, uint64_t hash, int64
     }
 }
 
+static bool unlike_others(const mp *m, int i)
+{
+    const mp_cut *a = &m->cuts.p[i];
+    for (int k = 0; k < i; k++) {
+        const mp_cut *b = &m->cuts.p[k];
+        if (a->size == b->size && a->axis == b->axis &&
+            memcmp(a->entry, b->entry, sizeof *a->entry * (size_t)m->n_kept[a->axis]) == 0)
+            return false;
+    }
+    return true;
+}
+
+static bool deal_one(mp *m, int i, int64_t small, uint64_t hash)
+{
+    mp_cut *c = &m->cuts.p[i];
+    int n = m->n_kept[c->axis], inner = m->n_kept[1];
+    for (int try = 0; try < SYN_MODP_TRIES; try++) {
+        uint64_t h = mp_mix(hash ^ (uint64_t)try << 32);
+        if (c->axis != SYN_BOTH) deal(c->need, n, small, h, c->entry);
+        for (int k = 0; c->axis == SYN_BOTH && k < m->n_kept[0]; k++)
+            deal(c->need + k * inner, inner, m->cuts.p[c->sums].entry[k], mp_mix(h ^ (uint64_t)k),
+                 c->entry + k * inner);
+        if (unlike_others(m, i)) return true;
+    }
+    return false;
+}
+
 static bool deal_all(mp *m, int64_t size, int64_t small, uint64_t hash)
 {
     for (int pass = 0; pass < 2; pass++) // those over both axes divide the sums
         for (int i = 0; i < m->cuts.n; i++) {
-            mp_cut *c = &m->cuts.p[i];
-            if (c->size != size || (c->axis == SYN_BOTH) != (pass == 1)) continue;
-            uint64_t h = mp_mix(hash ^ (uint64_t)i);
-            int n = m->n_kept[c->axis], inner = m->n_kept[1];
-            if (pass == 0) deal(c->need, n, small, h, c->entry);
-            for (int k = 0; pass == 1 && k < m->n_kept[0]; k++)
-                deal(c->need + k * inner, inner, m->cuts.p[c->sums].entry[k],
-                     mp_mix(h ^ (uint64_t)k), c->entry + k * inner);
-        }
-    for (int i = 0; i < m->cuts.n; i++)
-        for (int k = 0; k < i; k++) {
-            const mp_cut *a = &m->cuts.p[i], *b = &m->cuts.p[k];
-            if (a->size == size && b->size == size && a->axis == b->axis &&
-                memcmp(a->entry, b->entry, sizeof *a->entry * (size_t)m->n_kept[a->axis]) == 0)
+            const mp_cut *c = &m->cuts.p[i];
+            if (c->size == size && (c->axis == SYN_BOTH) == (pass == 1) &&
+                !deal_one(m, i, small, mp_mix(hash ^ (uint64_t)i)))
                 return false;
         }
     return true;
 }
 
-void mp_cut_entries(mp *m, int64_t size, int64_t *small, bool grow)
+static void as_they_are(mp *m, int64_t size)
 {
-    if (grow) *small = 1;
+    for (int i = 0; i < m->cuts.n; i++) {
+        const mp_cut *c = &m->cuts.p[i];
+        if (c->size == size) memcpy(c->entry, c->table, sizeof *c->entry * (size_t)c->n_table);
+    }
+}
+
+bool mp_cut_entries(mp *m, int64_t size, int64_t *small, bool grow)
+{
+    if (grow) *small = size < SYN_MODP_UNCUT ? size : SYN_MODP_UNCUT;
     for (int i = 0; grow && i < m->cuts.n; i++) {
         int64_t all = 0;
         if (m->cuts.p[i].size != size || m->cuts.p[i].axis == SYN_BOTH) continue;
@@ -213,9 +237,15 @@ void mp_cut_entries(mp *m, int64_t size, int64_t *small, bool grow)
             all += m->cuts.p[i].need[k];
         if (all > *small) *small = all;
     }
-    // Where sizes do not let unlike tables stay unlike, they become equal: less is then found out.
-    for (int try = 0; try < SYN_MODP_TRIES; try++) {
-        if (deal_all(m, size, *small, (uint64_t)try)) return;
-        if (grow && try % 2 && try + 1 < SYN_MODP_TRIES) ++*small;
+    for (int try = 0; try < SYN_MODP_TRIES && !m->exact; try++) {
+        if (deal_all(m, size, *small, (uint64_t)try)) return true;
+        if (grow && try % 2 && *small < size) ++*small;
     }
+    if (m->n_ranks < m->r->n_ranks)
+        return mp_fail(m,
+                       "there are more unlike cuts of a factor of %lld than few ranks tell apart",
+                       (long long)size);
+    *small = size;
+    as_they_are(m, size);
+    return true;
 }

@@ -261,10 +261,10 @@ static bool can_do(run *x, const rec_call *k, int pair)
     bool from = cut_on(s, k->axes), to = cut_on(d, k->axes), ok = false;
     switch (k->coll) {
     case COST_ALL_GATHER:
-        ok = from && (!to || k->axes == 2u); // of a cut over both axes, axis 0's part stays
+        ok = from && !to;
         break;
     case COST_REDUCE_SCATTER:
-        ok = to && (!from || k->axes == 2u);
+        ok = to && !from;
         break;
     case COST_ALL_REDUCE:
         ok = !from && !to;
@@ -511,11 +511,12 @@ static double elements(mp *m)
 }
 
 static bool prove(hb_arena *a, const ir_graph *g, const ir_factors *f, const record *r,
-                  uint64_t seed, double limit, bool *ran, hb_str *why)
+                  uint64_t seed, bool exact, double limit, bool *ran, hb_str *why)
 {
     hb_arena *own = hb_arena_new();
     if (g->micro_batches > 1) g = ir_unroll_factors(own, g, g->micro_batches, &f);
-    mp m = {.a = own, .tmp = hb_arena_new(), .g = g, .f = f, .r = r, .seed = mp_mix(seed)};
+    mp m = {.a = own, .tmp = hb_arena_new(), .g = g, .f = f, .r = r, .exact = exact};
+    m.seed = mp_mix(seed);
     run x = {.m = &m, .r = r};
     bool ok = well_formed(&m) && mp_ranks(&m) && mp_shrink(&m);
     *ran = !ok || elements(&m) <= limit;
@@ -534,11 +535,18 @@ bool syn_modp(hb_arena *a, const ir_graph *g, const ir_factors *f, const record 
               hb_str *why)
 {
     bool ran;
-    return prove(a, g, f, r, seed, SYN_MODP_ALWAYS, &ran, why);
+    return prove(a, g, f, r, seed, false, SYN_MODP_ALWAYS, &ran, why);
+}
+
+bool syn_modp_exact(hb_arena *a, const ir_graph *g, const ir_factors *f, const record *r,
+                    uint64_t seed, hb_str *why)
+{
+    bool ran;
+    return prove(a, g, f, r, seed, true, SYN_MODP_ALWAYS, &ran, why);
 }
 
 bool syn_check_modp(hb_arena *a, const ir_graph *g, const ir_factors *f, const record *r, bool *ran,
                     hb_str *why)
 {
-    return prove(a, g, f, r, 1, SYN_MODP_ELEMENTS, ran, why);
+    return prove(a, g, f, r, 1, false, SYN_MODP_ELEMENTS, ran, why);
 }

@@ -1,9 +1,9 @@
 // The shrunken graph: a small size for every factor.
 //
 // All factors of one size are shrunk alike: to what the shrunken tables sum to where some table
-// cuts them (modp_ranks.c), else to 2 (or 1). Slices and pads keep that a part begins at or behind
-// the start and ends at or before the end; where this or a reshape does not work out, the sizes
-// concerned stay as they are.
+// cuts them (modp_ranks.c), else to 2. Only a factor of size 1 has 1. Slices and pads keep that a
+// part begins at or behind the start and ends at or before the end; where this or a reshape does
+// not work out, the sizes concerned stay as they are.
 
 #include "synth/certify/modp_model.h"
 #include "synth/plan/search_limits.h"
@@ -19,12 +19,17 @@ static mp_size *of(const mp *m, int cls)
     return &m->sizes.p[m->size_of[cls]];
 }
 
+static int64_t least(int64_t size)
+{
+    return size < SYN_MODP_UNCUT ? size : SYN_MODP_UNCUT;
+}
+
 static void touch(mp *m, int64_t size)
 {
     if (find(m, size)) return;
     hb_map_put(m->size_at, (hb_str){hb_copy(m->a, &size, sizeof size), sizeof size}, m->sizes.n);
     HB_PUSH(m->a, &m->sizes,
-            (mp_size){.size = size, .small = size < SYN_MODP_UNCUT ? size : SYN_MODP_UNCUT});
+            (mp_size){.size = size, .small = m->exact ? size : least(size), .pinned = m->exact});
 }
 
 int64_t mp_small_dim(const mp *m, int t, int d)
@@ -62,7 +67,7 @@ static bool nest(mp *m, int whole, int part, int d, int64_t start)
     if (w && p && w != p && !w->pinned && !p->pinned) {
         if (!w->cut && (p->cut || p->small + gap > w->small) && p->small + gap <= nw)
             w->small = p->small + gap;
-        else if (!p->cut && w->small - gap >= 1 && w->small - gap <= np)
+        else if (!p->cut && w->small - gap >= least(np) && w->small - gap <= np)
             p->small = w->small - gap;
         if (p->small + gap == w->small) return true;
     }
@@ -126,7 +131,7 @@ bool mp_shrink(mp *m)
     for (int i = 0; i < m->cuts.n; i++) {
         mp_size *s = find(m, m->cuts.p[i].size);
         if (!s) return mp_fail(m, "a table cuts no factor of the graph");
-        if (!s->cut) mp_cut_entries(m, s->size, &s->small, true);
+        if (!s->cut && !mp_cut_entries(m, s->size, &s->small, true)) return false;
         s->cut = true;
         if (s->small > s->size) s->pinned = true;
     }
@@ -141,7 +146,7 @@ bool mp_shrink(mp *m)
         mp_size *s = &m->sizes.p[i];
         if (!s->cut || !s->pinned) continue;
         s->small = s->size;
-        mp_cut_entries(m, s->size, &s->small, false);
+        if (!mp_cut_entries(m, s->size, &s->small, false)) return false;
     }
     return true;
 }
@@ -182,8 +187,7 @@ bool mp_shape(mp *m, int t, int record_tensor, int rank, mp_part *out)
     const rec_tensor *s = &m->r->tensors.p[record_tensor];
     const ir_tensor *v = &m->g->tensors.p[t];
     if (s->rank != v->rank) return mp_fail(m, "tensor %d has not the rank of the value", s->id);
-    *out = (mp_part){.rank = s->rank, .n = 1};
-    out->real = v->dtype == IR_F32 || v->dtype == IR_BF16 || v->dtype == IR_F16;
+    *out = (mp_part){.rank = s->rank, .n = 1, .dtype = v->dtype};
     for (int d = 0; d < s->rank; d++) {
         const rec_dim *c = &s->dim[d];
         const ir_dim_factors *f = &m->f->dim[t][d];

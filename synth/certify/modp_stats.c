@@ -46,7 +46,7 @@ static bool sum_dims(mp *m, const mp_call *c)
     int32_t *at;
     MUST(at, mp_align(m, x, x->rank, y, y->rank, map, NULL));
     for (int64_t e = 0; e < x->n; e++)
-        y->v[at[e]] = y->real ? mp_add(y->v[at[e]], mp_get(x, e)) : y->v[at[e]] + x->v[e];
+        y->v[at[e]] = mp_add(y->v[at[e]], mp_get(x, e));
     return true;
 }
 
