@@ -71,6 +71,8 @@ static void read_tensor(ir_reader *r, hb_str name, hb_pos at, const hb_tree *t)
 {
     hb_map_put(r->tensors, name, IR_POISONED); // until it is found well-formed
     if (name.n == 0) rd_error(r, at, "empty text");
+    if (hb_str_is(name, "__metadata__"))
+        rd_error(r, at, "a name that safetensors files keep for what they say of themselves");
     if (!rd_is(r, t, HB_TABLE)) return;
     ir_tensor form = {.name = name, .batch = -1};
     ir_kind kind;

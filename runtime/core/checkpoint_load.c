@@ -264,6 +264,14 @@ static void take_up(hap_rank *r, const hap_shards *f, char *why, int n)
                      path);
         return;
     }
+    if (s->format != HAP_CHECKPOINT_FORMAT) {
+        snprintf(
+            why, (size_t)n,
+            "%s: not supported: a checkpoint in format %lld, this hapc reads format %d: --fresh "
+            "takes its weights alone",
+            path, (long long)s->format, HAP_CHECKPOINT_FORMAT);
+        return;
+    }
     if (strcmp(s->graph, r->graph_sha) != 0) {
         snprintf(why, (size_t)n,
                  "%s: a checkpoint of another graph (%s, this one is %s): --fresh takes its "

@@ -42,11 +42,12 @@ static void put_metadata(hap_text *t, const hap_saved *s, int64_t data_bytes, si
     if (s)
         hap_text_put(t,
                      ",\"hap.cursor\":\"%" PRId64 "\",\"hap.end\":\"%" PRId64
-                     "\",\"hap.graph\":\"%s\",\"hap.samples\":\"%" PRId64
+                     "\",\"hap.format\":\"%d\",\"hap.graph\":\"%s\",\"hap.samples\":\"%" PRId64
                      "\",\"hap.seed\":\"%" PRIu64
                      "\",\"hap.shuffle\":\"%d\",\"hap.step\":\"%" PRId64 "\"",
-                     s->cursor, s->end, s->graph, s->samples, s->seed, s->shuffle, s->step);
-    hap_text_put(t, ",\"hap.sums\":\"");
+                     s->cursor, s->end, HAP_CHECKPOINT_FORMAT, s->graph, s->samples, s->seed,
+                     s->shuffle, s->step);
+    hap_text_put(t, "," HAP_HEAD_KEY "0000000000000000\",\"hap.sums\":\"");
     *sums = t->n;
     for (int64_t at = 0; at < data_bytes; at += HAP_PIECE)
         hap_text_put(t, "0000000000000000");
@@ -172,6 +173,12 @@ static void put_sums(writing *w)
                  hap_xxh64(w->map + at, left < HAP_PIECE ? left : HAP_PIECE));
         memcpy(w->sums + 16 * k, sum, 16);
     }
+    char *head = w->map + 8, sum[17];
+    errno = ENOMEM;
+    if (hap_head_sum(head, w->data - 8, sum))
+        memcpy(strstr(head, HAP_HEAD_KEY) + strlen(HAP_HEAD_KEY), sum, 16);
+    else
+        w->error = errno;
 }
 
 bool hap_shard_write(hap_rank *r, const char *path, int n, const hap_var *const *var,

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE // memmem
 #include "core/shards.h"
 
 #include <dirent.h>
@@ -139,23 +140,57 @@ static bool whole(const char *text, int64_t most, int64_t *x)
     return !*end && v <= most;
 }
 
+static char *head_place(const char *head, int64_t bytes)
+{
+    char *at = memmem(head, (size_t)bytes, HAP_HEAD_KEY, strlen(HAP_HEAD_KEY));
+    if (at) at += strlen(HAP_HEAD_KEY);
+    return at && bytes - (at - head) > 16 ? at : NULL;
+}
+
+bool hap_head_sum(const char *head, int64_t bytes, char *sum)
+{
+    char *copy = head_place(head, bytes) ? malloc((size_t)bytes) : NULL;
+    if (!copy) return false;
+    memcpy(copy, head, (size_t)bytes);
+    memset(head_place(copy, bytes), '0', 16);
+    snprintf(sum, 17, "%016" PRIx64, hap_xxh64(copy, bytes));
+    free(copy);
+    return true;
+}
+
+static bool head_holds(const hap_st *f)
+{
+    char sum[17];
+    const char *head = (const char *)f->map.p + 8, *said = hap_st_meta(f, "hap.head");
+    return said && hap_head_sum(head, (const char *)f->data - head, sum) && !strcmp(said, sum);
+}
+
 static bool read_saved(const hap_st *f, const char *path, hap_saved *saved, char *why, int n)
 {
     const char *step = hap_st_meta(f, "hap.step"), *graph = hap_st_meta(f, "hap.graph");
     const char *seed = hap_st_meta(f, "hap.seed"), *shuffle = hap_st_meta(f, "hap.shuffle");
+    const char *format = hap_st_meta(f, "hap.format");
     char *end = NULL;
     *saved = (hap_saved){.known = step != NULL};
-    if (!step) return true;
+    if (format && !whole(format, MOST_STEPS, &saved->format)) saved->format = -1;
+    if (saved->format == HAP_CHECKPOINT_FORMAT && !head_holds(f)) {
+        snprintf(why, (size_t)n, "%s: damaged: its header is not what was written", path);
+        return false;
+    }
+    if (!step || saved->format != HAP_CHECKPOINT_FORMAT) return true; // who goes on says so
     bool ok = whole(step, MOST_STEPS, &saved->step) && graph && seed && shuffle &&
+              strlen(graph) < sizeof saved->graph && hap_st_meta(f, "hap.sums") &&
+              (!strcmp(shuffle, "0") || !strcmp(shuffle, "1")) && seed[0] >= '0' &&
+              seed[0] <= '9' && strlen(seed) <= 20 &&
               whole(hap_st_meta(f, "hap.cursor"), MOST_STEPS, &saved->cursor) &&
               whole(hap_st_meta(f, "hap.samples"), MOST_STEPS, &saved->samples);
-    if (!ok) {
+    if (ok) saved->seed = strtoull(seed, &end, 10);
+    if (!ok || *end) {
         snprintf(why, (size_t)n, "%s: its metadata is broken: hap.step %.24s, hap.cursor %.24s",
                  path, step,
                  hap_st_meta(f, "hap.cursor") ? hap_st_meta(f, "hap.cursor") : "missing");
         return false;
     }
-    saved->seed = strtoull(seed, &end, 10);
     saved->shuffle = !strcmp(shuffle, "1");
     snprintf(saved->graph, sizeof saved->graph, "%s", graph);
     return true;
@@ -163,9 +198,9 @@ static bool read_saved(const hap_st *f, const char *path, hap_saved *saved, char
 
 static bool same_saved(const hap_saved *a, const hap_saved *b)
 {
-    return a->known == b->known && a->step == b->step && a->cursor == b->cursor &&
-           a->samples == b->samples && a->seed == b->seed && a->shuffle == b->shuffle &&
-           !strcmp(a->graph, b->graph);
+    return a->known == b->known && a->format == b->format && a->step == b->step &&
+           a->cursor == b->cursor && a->samples == b->samples && a->seed == b->seed &&
+           a->shuffle == b->shuffle && !strcmp(a->graph, b->graph);
 }
 
 // All files are of one run and step, and no tensor is there twice.
@@ -239,6 +274,13 @@ const hap_st_tensor *hap_shards_find(const hap_shards *s, const char *name, cons
     return NULL;
 }
 
+static const char *tensor_at(const hap_st *f, int64_t byte)
+{
+    for (int i = 0; i < f->n; i++)
+        if (f->tensor[i].begin <= byte && byte < f->tensor[i].end) return f->tensor[i].name;
+    return "";
+}
+
 void hap_shards_verify(const hap_shards *s, int rank, int n_ranks, char *why, int n)
 {
     int64_t piece = 0;
@@ -259,8 +301,9 @@ void hap_shards_verify(const hap_shards *s, int rank, int n_ranks, char *why, in
                      hap_xxh64(f->data + from, left < HAP_PIECE ? left : HAP_PIECE));
             if (!memcmp(is, sums + 16 * k, 16)) continue;
             snprintf(why, (size_t)n,
-                     "%s: damaged: its data from byte %lld on are not what was written", s->path[i],
-                     (long long)(f->data - f->map.p + from));
+                     "%s: damaged: tensor '%.80s', or what stands behind it: its data from byte "
+                     "%lld on are not what was written",
+                     s->path[i], tensor_at(f, from), (long long)(f->data - f->map.p + from));
             return;
         }
     }

@@ -10,6 +10,7 @@
 
 #include "core/npy.h"
 #include "core/safetensors.h"
+#include "core/shards.h"
 #include "core/xxh64.h"
 
 static char path[64];
@@ -259,6 +260,87 @@ START_TEST(st_mutated)
 }
 END_TEST
 
+// --- a checkpoint's metadata ---
+
+#define RUN(cursor, seed, shuffle, step)                                                           \
+    "\"hap.cursor\":\"" cursor "\",\"hap.samples\":\"64\",\"hap.seed\":\"" seed                    \
+    "\",\"hap.shuffle\":\"" shuffle "\",\"hap.step\":\"" step "\",\"hap.graph\":\"g\""
+#define SUMS      ",\"hap.sums\":\"3aefa6fd5cf2deb4\"" // of four bytes that are 0
+#define FORMAT(n) ",\"hap.format\":\"" n "\""
+
+static const struct {
+    const char *meta, *says; // NULL: it opens
+} saved_cases[] = {
+    {RUN("8", "5", "0", "4") FORMAT("1") SUMS, NULL},
+    {RUN("8", "18446744073709551615", "1", "0") FORMAT("1") SUMS, NULL},
+    {RUN("8", "5", "0", "9223372036854775807") FORMAT("1") SUMS, "its metadata is broken"},
+    {RUN("9223372036854775807", "5", "0", "4") FORMAT("1") SUMS, "its metadata is broken"},
+    {RUN("8", "5", "0", "-1") FORMAT("1") SUMS, "its metadata is broken"},
+    {RUN("8", "5x", "0", "4") FORMAT("1") SUMS, "its metadata is broken"},
+    {RUN("8", "", "0", "4") FORMAT("1") SUMS, "its metadata is broken"},
+    {RUN("8", "-5", "0", "4") FORMAT("1") SUMS, "its metadata is broken"},
+    {RUN("8", "5", "2", "4") FORMAT("1") SUMS, "its metadata is broken"},
+    {RUN("8", "5", "yes", "4") FORMAT("1") SUMS, "its metadata is broken"},
+    {RUN("8", "5", "0", "4") FORMAT("1"), "its metadata is broken"},
+    {RUN("x", "5", "0", "4") FORMAT("2"), NULL}, // whoever goes on from it refuses
+    {RUN("8", "5", "0", "4"), NULL},
+};
+
+// A file of one f32, its header sealed.
+static size_t sealed(char *buf, size_t size, const char *meta)
+{
+    char sum[17];
+    int n = snprintf(buf + 8, size - 12,
+                     "{\"__metadata__\":{%s,\"hap.head\":\"0000000000000000\"},"
+                     "\"w\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}",
+                     meta);
+    for (int i = 0; i < 8; i++)
+        buf[i] = (char)(n >> (8 * i) & 255 & -(i < 4));
+    memset(buf + 8 + n, 0, 4);
+    ck_assert(hap_head_sum(buf + 8, n, sum));
+    memcpy(strstr(buf + 8, HAP_HEAD_KEY) + strlen(HAP_HEAD_KEY), sum, 16);
+    return (size_t)n + 12;
+}
+
+START_TEST(saved_metadata)
+{
+    char buf[1024], why[512] = "";
+    size_t n = sealed(buf, sizeof buf, saved_cases[_i].meta);
+    hap_shards s;
+    write_file(buf, n);
+    bool open = hap_shards_open(&s, path, why, sizeof why);
+    ck_assert_msg(open == !saved_cases[_i].says, "%s", why);
+    ck_assert_msg(open || strstr(why, saved_cases[_i].says), "%s", why);
+    if (open) {
+        hap_shards_verify(&s, 0, 1, why, sizeof why);
+        ck_assert_str_eq(why, "");
+        hap_shards_close(&s);
+    }
+}
+END_TEST
+
+// Any byte that is another, be it of a name, a shape, the metadata or the data, is found.
+START_TEST(every_damaged_byte_is_found)
+{
+    char buf[1024], sick[1024];
+    size_t n = sealed(buf, sizeof buf, saved_cases[0].meta);
+    const char *format = strstr(buf + 8, "hap.format");
+    for (size_t at = 8; at < n; at++) {
+        char why[512] = "";
+        hap_shards s;
+        if (at >= (size_t)(format - buf) && at < (size_t)(format - buf) + 14) continue;
+        memcpy(sick, buf, n);
+        sick[at] ^= 1;
+        write_file(sick, n);
+        if (hap_shards_open(&s, path, why, sizeof why)) {
+            hap_shards_verify(&s, 0, 1, why, sizeof why);
+            hap_shards_close(&s);
+        }
+        ck_assert_msg(why[0], "byte %d is another and nothing is said", (int)at);
+    }
+}
+END_TEST
+
 // Sums of the bytes 0, 7, 14, …, by the library of XXH64's author.
 static const struct {
     int n;
@@ -289,6 +371,8 @@ int main(void)
     tcase_add_loop_test(t, st_wrong, 0, sizeof st_bad / sizeof *st_bad);
     tcase_add_test(t, st_truncated);
     tcase_add_test(t, st_mutated);
+    tcase_add_loop_test(t, saved_metadata, 0, sizeof saved_cases / sizeof *saved_cases);
+    tcase_add_test(t, every_damaged_byte_is_found);
     tcase_add_loop_test(t, checksum, 0, sizeof sums / sizeof *sums);
     suite_add_tcase(s, t);
     SRunner *run = srunner_create(s);

@@ -87,7 +87,7 @@ cmp -s "$dir/every.safetensors" "$dir/end2.safetensors" || wrong "--save-every"
 ls "$dir" | grep -q tmp && wrong "a temporary file is left"
 
 # A parameter under its other name.
-sed 's/"fc.weight"/"tied.weight"/' "$dir/init1.safetensors" >"$dir/short" # two bytes more in the header
+sed 's/"hap\./"was./g; s/"fc.weight"/"tied.weight"/' "$dir/init1.safetensors" >"$dir/short" # two bytes more in the header
 head -c 8 "$dir/init1.safetensors" | od -An -tu8 | awk '{printf "%d", $1 + 2}' >"$dir/size"
 awk -v n="$(cat "$dir/size")" 'BEGIN {for (i = 0; i < 8; i++) {printf "\\%03o", n % 256; n = int(n / 256)}}' >"$dir/oct"
 { printf "$(cat "$dir/oct")"; tail -c +9 "$dir/short"; } >"$dir/alias"
@@ -179,10 +179,10 @@ start 2 fit2 $x $y --init "$dir/cut"
 says 1 'error: .*cut: .*truncated' "truncated checkpoint"
 start 2 fit2 $x $y --init "$dir/grads1"
 [ $status = 0 ] || wrong "a file without moments is no --init" # optional: they start at zero
-sed 's/"fc.bias"/"fc.bits"/' "$dir/init1.safetensors" >"$dir/lacks"
+sed 's/"hap\./"was./g; s/"fc.bias"/"fc.bits"/' "$dir/init1.safetensors" >"$dir/lacks"
 start 2 fit2 $x $y --init "$dir/lacks"
 says 1 "error: .*lacks: there is no tensor 'fc.bias' \(f32 \[3/2\]\)" "missing tensor"
-sed 's/\[8,3\]/[3,8]/' "$dir/init1.safetensors" >"$dir/turned"
+sed 's/"hap\./"was./g; s/\[8,3\]/[3,8]/' "$dir/init1.safetensors" >"$dir/turned"
 start 2 fit2 $x $y --init "$dir/turned"
 says 1 "turned: tensor 'fc.weight(.exp_avg)?' is F32 \[3 8\], the program wants F32 \[8 3\]" "wrong shape in a checkpoint"
 start 2 fit2 $x $y --save /nowhere/f
