@@ -183,15 +183,19 @@ bool cli_plan_pins(hb_arena *a, const cli_inputs *in, const hb_tree *plan, const
     return cli_pins(a, in, text, n, out);
 }
 
-// Blocks of plan.json as an option names them.
-static const char *blocks_of_plan(hb_arena *a, const hb_tree *plan)
+// Blocks of plan.json as an option names them, NULL: none. False where they are no list of numbers.
+static bool blocks_of_plan(hb_arena *a, const hb_tree *plan, const char **blocks)
 {
     const hb_tree *list = hb_get(plan, "recomputed");
     hb_buf b = {.arena = a};
-    for (int i = 0; list && list->kind == HB_LIST && i < list->n; i++)
+    bool good = !list || list->kind == HB_LIST;
+    for (int i = 0; good && list && i < list->n; i++) {
+        good = list->v[i]->kind == HB_INT;
         hb_printf(&b, "%s%lld-%lld", i ? "," : "", (long long)list->v[i]->i,
                   (long long)list->v[i]->i);
-    return b.n > 0 ? hb_done(&b).p : NULL;
+    }
+    *blocks = b.n > 0 ? hb_done(&b).p : NULL;
+    return good;
 }
 
 bool cli_plan_options(hb_arena *a, const hb_tree *plan, ir_options *o)
@@ -200,8 +204,12 @@ bool cli_plan_options(hb_arena *a, const hb_tree *plan, ir_options *o)
     const hb_tree *keep = hb_get(plan, "keep_grads");
     *o = (ir_options){.only_trained = !keep || !keep->b,
                       .batch = cli_plan_int(plan, "batch_option", 0),
-                      .micro_batches = cli_plan_int(plan, "micro_batches", 1),
-                      .recompute = blocks_of_plan(a, plan)};
+                      .micro_batches = cli_plan_int(plan, "micro_batches", 1)};
+    if ((keep && keep->kind != HB_BOOL) || !blocks_of_plan(a, plan, &o->recompute)) {
+        cli_error(CLI_INPUT,
+                  "plan.json: keep_grads is true or false, recomputed a list of numbers");
+        return false;
+    }
     bool good = !p || (p->kind == HB_TEXT && ir_precision_parse(p->s, &o->precision));
     good = good && (!g || (g->kind == HB_TEXT && ir_dtype_parse(g->s, &o->grad_dtype)));
     if (!good) cli_error(CLI_INPUT, "plan.json: no such precision or grad_dtype");

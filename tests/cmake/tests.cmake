@@ -139,13 +139,14 @@ endfunction()
 # entry (support/fuzz_smoke_main.c).
 function(hap_fuzz_test name)
     hap_test_arguments(${name} ${ARGN})
+    list(PREPEND T_SOURCES ${name}.c)
     if(HAP_FUZZ)
         hap_test_program(${name})
         target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-        add_test(NAME ${name} COMMAND ${name} -runs=2000 ${PROJECT_SOURCE_DIR}/${T_SEEDS}
-                 WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+        add_test(NAME ${name} COMMAND ${name} -runs=2000 -artifact_prefix=${PROJECT_BINARY_DIR}/ ${T_SEEDS}
+                 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     else()
-        set(T_SOURCES ${name}.c ${PROJECT_SOURCE_DIR}/tests/support/fuzz_smoke_main.c)
+        list(APPEND T_SOURCES ${PROJECT_SOURCE_DIR}/tests/support/fuzz_smoke_main.c)
         hap_test_program(${name})
         add_test(NAME ${name} COMMAND ${name} ${T_SEEDS} ${T_ARGS}
                  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

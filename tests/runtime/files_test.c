@@ -295,7 +295,7 @@ static size_t sealed(char *buf, size_t size, const char *meta)
                      "\"w\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}",
                      meta);
     for (int i = 0; i < 8; i++)
-        buf[i] = (char)(n >> (8 * i) & 255 & -(i < 4));
+        buf[i] = (char)((uint64_t)n >> (8 * i) & 255);
     memset(buf + 8 + n, 0, 4);
     ck_assert(hap_head_sum(buf + 8, n, sum));
     memcpy(strstr(buf + 8, HAP_HEAD_KEY) + strlen(HAP_HEAD_KEY), sum, 16);
