@@ -165,6 +165,10 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
         add(&w, "--calls");
         add(&w, "%.*s", HB_ARG(j->calls));
     }
+    if (j->pace > 0) {
+        add(&w, "--pace");
+        add(&w, "%lld", (long long)j->pace);
+    }
     if (j->peak_sec > 0) {
         add(&w, "--peak-seconds");
         add(&w, "%.9g", j->peak_sec);

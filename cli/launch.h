@@ -3,11 +3,14 @@
 #ifndef HAP_CLI_LAUNCH_H
 #define HAP_CLI_LAUNCH_H
 
+#include <stdint.h>
+
 #include "ir/base/arena.h"
 
 typedef struct run_rank {
     hb_str device, host; // host empty: this machine
     int of_cluster;      // its number in the plan's cluster, which ranks may be left out of
+    double own_sec;      // predicted: of a step, its own work; 0: not known
 } run_rank;
 
 typedef struct run_job {
@@ -24,10 +27,14 @@ typedef struct run_job {
     bool cuda;        // the first pass of the step loads libraries and compiles kernels
     hb_str heartbeat; // folder of the heartbeat files (docs/formats.md)
     bool resumed;     // the state is moved from other ranks: how long that took is said
+    int64_t pace;     // ranks say how fast they are every so many steps; 0: they do not
+    // Given each line in which they do, and the seconds from the start of the ranks to their first
+    // step.
+    void (*heard)(void *ctx, const char *line, double start_sec);
     // Asked every 100 ms, unless NULL: whether the ranks are to end behind their next checkpoint,
     // to go on elsewhere.
     bool (*moves)(void *ctx);
-    void *moves_ctx;
+    void *moves_ctx; // of both
 } run_job;
 
 // How a run ended.

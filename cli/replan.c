@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,9 @@
 #include "cli/build.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/drift.h"
 #include "cli/hosts.h"
+#include "cli/retime.h"
 #include "emit/manifest.h"
 
 enum {
@@ -22,12 +25,34 @@ enum {
     IN_VAIN = 3,      // failures without a checkpoint between them, after which the job ends
     LOST_FOR_GOOD = 2 // times that a device was lost on a host that answers
 };
+// Of pace lines: one so many seconds, of so many steps at least, and at most where a run says
+// nothing of checkpoints.
+enum { PACE_SECONDS = 1, LEAST_PACE = 5, MOST_PACE = 50 };
+// A move has to gain so many times what it takes.
+static const double MOVE_GAIN = 2;
+// Slowdowns that are nearer to what the cluster file says are that.
+static const double SAME_SPEED = 0.05;
 
 typedef struct device {
     hb_str host, name;
     bool gone;
-    int lost; // times, on a host that answered
+    int lost;                    // times, on a host that answered
+    double said, slowdown, next; // by the cluster file; in the plan under way; in SAVE/next
 } device;
+
+// A plan for the speeds that devices have: made while the job goes on.
+typedef struct ahead {
+    hb_str dir;            // SAVE/next
+    int question;          // -1: nothing is under way
+    bool ready;            // it is there, and worth a move
+    struct timespec begun; // when it was asked for
+    struct timespec calm;  // when no rank was off last
+    double start_sec;      // that the ranks took from their start to the first step
+    double *times;         // by rank: how many times slower than the plan under way says
+    double noticed_sec, planned_sec;
+    char **argv;
+    hb_str cluster;
+} ahead;
 
 struct replan {
     hb_arena *arena;
@@ -37,9 +62,14 @@ struct replan {
     hb_source cluster;
     hb_str curves; // absolute; empty: none
     int n;
-    device *device; // of the cluster
-    int *of_plan;   // by rank of the plan's cluster, the device
-    int64_t saved;  // step of the last checkpoint, -1
+    device *device;     // of the cluster
+    int *of_plan;       // by rank of the plan's cluster, the device
+    int64_t saved;      // step of the last checkpoint, -1
+    int64_t save_every; // 0: not given
+    bool lost, rebalances;
+    drift drift;
+    ahead ahead;
+    const run_job *job;
     int in_vain;
     char **arg; // of the job as it began
     int n_args;
@@ -137,7 +167,7 @@ static int ask_all(replan *x)
             x->question[i] = host_ask(x->arena, x->device[i].host);
     for (int i = 0; i < x->n; i++) {
         if (!first_of_host(x, i) || is_this_machine(x->device[i].host)) continue;
-        bool lost = host_answer(x->question[i], true) == HOST_LOST;
+        bool lost = question_answer(x->question[i], true) == QUESTION_NO;
         x->question[i] = -1;
         for (int k = i; k < x->n && lost; k++) {
             if (!same_host(x, i, k)) continue;
@@ -152,39 +182,6 @@ static int ask_all(replan *x)
 static bool may_return(const device *d)
 {
     return d->gone && d->lost < LOST_FOR_GOOD;
-}
-
-// The devices of device i's host that were lost may be taken in again.
-static void host_is_back(replan *x, int i)
-{
-    for (int k = i; k < x->n; k++)
-        if (same_host(x, i, k) && may_return(&x->device[k])) x->back[k] = true;
-}
-
-// run_job's `moves`: some host that was lost answers again.
-static bool is_back(void *ctx)
-{
-    replan *x = ctx;
-    bool again = since(&x->asked) > ASK_SECONDS, any = false;
-    if (again) clock_gettime(CLOCK_MONOTONIC, &x->asked);
-    for (int i = 0; i < x->n; i++) {
-        bool wanted = false;
-        for (int k = i; k < x->n && first_of_host(x, i); k++)
-            wanted = wanted || (same_host(x, i, k) && may_return(&x->device[k]));
-        if (!wanted) continue;
-        if (is_this_machine(x->device[i].host)) {
-            host_is_back(x, i);
-        } else if (x->question[i] >= 0) {
-            host_state s = host_answer(x->question[i], false);
-            if (s != HOST_ASKED) x->question[i] = -1;
-            if (s == HOST_ANSWERS) host_is_back(x, i);
-        } else if (again) {
-            x->question[i] = host_ask(x->arena, x->device[i].host);
-        }
-    }
-    for (int i = 0; i < x->n; i++)
-        any = any || x->back[i];
-    return any;
 }
 
 // The devices marked: "2 x V100 of node3, T4".
@@ -205,12 +202,51 @@ static hb_str list_of(const replan *x, const bool *mark)
     return hb_done(&b);
 }
 
+// The devices of device i's host that were lost may be taken in again, at the next checkpoint.
+static void host_is_back(replan *x, int i)
+{
+    bool *back = HB_ARRAY(x->arena, bool, x->n);
+    for (int k = i; k < x->n; k++)
+        if (same_host(x, i, k) && may_return(&x->device[k]) && !x->back[k])
+            x->back[k] = back[k] = true;
+    hb_str list = list_of(x, back);
+    if (list.n) fprintf(stderr, "hapc: back: %.*s\n", HB_ARG(list));
+}
+
+static bool any_back(const replan *x)
+{
+    for (int i = 0; i < x->n; i++)
+        if (x->back[i]) return true;
+    return false;
+}
+
+// Some host that was lost answers again.
+static bool is_back(replan *x)
+{
+    bool again = since(&x->asked) > ASK_SECONDS;
+    if (again) clock_gettime(CLOCK_MONOTONIC, &x->asked);
+    for (int i = 0; i < x->n; i++) {
+        bool wanted = false;
+        for (int k = i; k < x->n && first_of_host(x, i); k++)
+            wanted = wanted || (same_host(x, i, k) && may_return(&x->device[k]) && !x->back[k]);
+        if (!wanted) continue;
+        if (is_this_machine(x->device[i].host)) {
+            host_is_back(x, i);
+        } else if (x->question[i] >= 0) {
+            question_state s = question_answer(x->question[i], false);
+            if (s != QUESTION_OPEN) x->question[i] = -1;
+            if (s == QUESTION_YES) host_is_back(x, i);
+        } else if (again) {
+            x->question[i] = host_ask(x->arena, x->device[i].host);
+        }
+    }
+    return any_back(x);
+}
+
 static void take_back(replan *x)
 {
-    hb_str list = list_of(x, x->back);
     for (int i = 0; i < x->n; i++)
         x->device[i].gone = x->device[i].gone && !x->back[i];
-    fprintf(stderr, "hapc: back: %.*s\n", HB_ARG(list));
 }
 
 // By device of the cluster. *left: how many are not.
@@ -264,37 +300,57 @@ static char **asked_of(hb_arena *a, const char *dir, int *n)
     return out;
 }
 
-// The cluster without what is gone, in a file of its own. Empty after an error was printed.
-static hb_str left_cluster(replan *x)
+// Whether devices are as fast as the cluster file says.
+static bool as_said(const replan *x)
+{
+    for (int i = 0; i < x->n; i++)
+        if (x->device[i].slowdown != x->device[i].said) return false;
+    return true;
+}
+
+// The cluster without what is gone, of devices so much slower, in a file of its own. Empty after an
+// error was printed.
+static hb_str left_cluster(replan *x, const double *slowdown, const char *name)
 {
     int left;
     hb_diag *d = hb_diag_new(x->arena);
-    hb_str text = cl_left(x->arena, &x->cluster, gone_of(x, &left), x->curves, d);
+    hb_str text = cl_left(x->arena, &x->cluster, gone_of(x, &left), slowdown, x->curves, d);
     hb_diag_print(d, stderr);
-    hb_str path = hb_fmt(x->arena, "%s/.left-%ld.yaml", x->save, (long)getpid());
+    hb_str path = hb_fmt(x->arena, "%s/.%s-%ld.yaml", x->save, name, (long)getpid());
     if (text.n == 0) return (hb_str){0};
     if (hb_write_file(path.p, text)) return path;
     cli_error(CLI_INPUT, "%.*s: %s", HB_ARG(path), strerror(errno));
     return (hb_str){0};
 }
 
-static bool plan_again(replan *x)
+// What plans for the cluster in a file, into a folder. NULL after an error was printed.
+static char **planner(const replan *x, hb_str cluster, hb_str dir)
 {
     hb_arena *a = x->arena;
     int n = 0, n_argv = 0;
     char **asked = asked_of(a, x->dir, &n), self[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    hb_str cluster = asked && len > 0 ? left_cluster(x) : (hb_str){0}, out;
-    if (cluster.n == 0) return false;
+    if (!asked || len <= 0 || cluster.n == 0) return NULL;
     self[len] = 0;
-    const char *first[] = {self,     hb_fmt(a, "%s/graph.json", x->dir).p, cluster.p, "-q", "-o",
-                           x->plan.p};
+    const char *first[] = {self, hb_fmt(a, "%s/graph.json", x->dir).p, cluster.p, "-q", "-o",
+                           dir.p};
     char **argv = HB_ARRAY(a, char *, n + 8);
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         argv[n_argv++] = own(a, (hb_str){first[i], strlen(first[i])});
     for (int i = 0; i < n; i++)
         argv[n_argv++] = asked[i];
-    int code = cli_capture(a, argv, NULL, 0, &out);
+    return argv;
+}
+
+static bool plan_again(replan *x)
+{
+    double *slowdown = HB_ARRAY(x->arena, double, x->n);
+    for (int i = 0; i < x->n; i++)
+        slowdown[i] = x->device[i].slowdown;
+    hb_str cluster = left_cluster(x, as_said(x) ? NULL : slowdown, "left"), out;
+    char **argv = planner(x, cluster, x->plan);
+    if (!argv) return false;
+    int code = cli_capture(x->arena, argv, NULL, 0, &out);
     unlink(cluster.p);
     if (out.n) fprintf(stderr, "%.*s", HB_ARG(out));
     if (code != 0) cli_error(CLI_FAILED, "there is no plan for the devices that are left");
@@ -307,6 +363,142 @@ static void number(replan *x, bool whole)
     int n = 0;
     for (int i = 0; i < x->n; i++)
         if (whole || !x->device[i].gone) x->of_plan[n++] = i;
+}
+
+// --- a plan for other speeds ---
+
+static bool make_ahead(void *ctx)
+{
+    const replan *x = ctx;
+    hb_str out, binary;
+    int code;
+    return cli_capture(x->arena, x->ahead.argv, NULL, 0, &out) == 0 &&
+           cli_build(x->arena, x->ahead.dir.p, "haprt", &binary, &code);
+}
+
+// The slowdown of a device that takes so many times as long as the plan under way says.
+static double slower(const device *d, double times)
+{
+    double s = fmin(fmax(d->slowdown * times, CL_LEAST_SLOWDOWN), CL_MOST_SLOWDOWN);
+    return fabs(log(s / d->said)) < SAME_SPEED ? d->said : s;
+}
+
+static void ask_for_plan(replan *x)
+{
+    ahead *p = &x->ahead;
+    double *slowdown = HB_ARRAY(x->arena, double, x->n);
+    for (int i = 0; i < x->n; i++)
+        x->device[i].next = x->device[i].slowdown;
+    for (int r = 0; r < x->job->n_ranks; r++) {
+        device *d = &x->device[x->of_plan[x->job->rank[r].of_cluster]];
+        p->times[r] = drift_of(&x->drift, r);
+        d->next = slower(d, p->times[r]);
+    }
+    for (int i = 0; i < x->n; i++)
+        slowdown[i] = x->device[i].next;
+    p->noticed_sec = since(&p->calm);
+    clock_gettime(CLOCK_MONOTONIC, &p->begun);
+    p->cluster = left_cluster(x, slowdown, "next");
+    p->argv = planner(x, p->cluster, p->dir);
+    p->question = p->argv ? question_ask(make_ahead, x) : -1;
+    if (p->question < 0) drift_rest(&x->drift);
+}
+
+// run_job's `heard`.
+static void hear(void *ctx, const char *line, double start_sec)
+{
+    replan *x = ctx;
+    bool off = drift_hear(&x->drift, line);
+    if (x->drift.calm == 0) clock_gettime(CLOCK_MONOTONIC, &x->ahead.calm);
+    x->ahead.start_sec = start_sec;
+    if (off && x->ahead.question < 0 && !x->ahead.ready) ask_for_plan(x);
+}
+
+// "cpu takes 3.14 times as long as planned, 2 x slow of b takes 0.5 times".
+static hb_str speeds(const replan *x)
+{
+    hb_buf b = {.arena = x->arena};
+    bool *done = HB_ARRAY(x->arena, bool, x->n), *mark = HB_ARRAY(x->arena, bool, x->n);
+    hb_puts(&b, "");
+    for (int i = 0; i < x->n; i++) {
+        double times = x->device[i].next / x->device[i].slowdown;
+        if (done[i] || times == 1) continue;
+        for (int k = 0; k < x->n; k++) {
+            mark[k] = !done[k] && x->device[k].next / x->device[k].slowdown == times;
+            done[k] = done[k] || mark[k];
+        }
+        hb_printf(&b, "%s%.*s takes %.3g times%s", b.n ? ", " : "", HB_ARG(list_of(x, mark)), times,
+                  b.n ? "" : " as long as planned");
+    }
+    return hb_done(&b);
+}
+
+// Steps behind the next checkpoint that may still be reached.
+static int64_t steps_to_gain(const replan *x)
+{
+    int64_t next = x->drift.step + 2, end = x->drift.step + 1 + x->drift.left;
+    if (x->save_every > 0) next = (next + x->save_every - 1) / x->save_every * x->save_every;
+    return end > next ? end - next : 0;
+}
+
+// The plan is there: is it worth a move?
+static void judge(replan *x, bool there)
+{
+    ahead *p = &x->ahead;
+    const hb_tree *was = cli_plan(x->arena, x->now),
+                  *plan = there ? cli_plan(x->arena, p->dir.p) : NULL;
+    double now = was ? retime(x->arena, was, p->times) : -1;
+    double then = plan ? cli_number_at(plan, "predicted_ms") / 1e3 : -1;
+    double gain = now > 0 && then > 0 ? x->drift.step_sec * (1 - then / now) : 0;
+    int64_t steps = steps_to_gain(x);
+    p->planned_sec = since(&p->begun);
+    p->ready = gain * (double)steps > MOVE_GAIN * p->start_sec;
+    fprintf(stderr, "hapc: %.*s (noticed in %.1f s): ", HB_ARG(speeds(x)), p->noticed_sec);
+    if (now > 0 && then > 0)
+        fprintf(stderr,
+                "a plan for that takes %.3g of the step's time; %lld steps gain %.1f s, a move "
+                "takes %.1f s: %s\n",
+                then / now, (long long)steps, gain * (double)steps, p->start_sec,
+                p->ready ? "goes on with it behind the next checkpoint" : "stays");
+    else
+        fprintf(stderr, "there is no plan for that\n");
+    if (!p->ready) emit_remove_folder(x->arena, p->dir.p);
+    drift_rest(&x->drift);
+}
+
+// run_job's `moves`: a host is back, or a better plan is there.
+static bool moves(void *ctx)
+{
+    replan *x = ctx;
+    ahead *p = &x->ahead;
+    question_state s = p->question >= 0 ? question_answer(p->question, false) : QUESTION_OPEN;
+    if (s != QUESTION_OPEN) {
+        p->question = -1;
+        unlink(p->cluster.p);
+        judge(x, s == QUESTION_YES);
+    }
+    return is_back(x) || p->ready;
+}
+
+// The run has ended: a plan that is being made goes with it, one that is there is taken or left.
+// Returns whether it was taken: as SAVE/plan.
+static bool take_ahead(replan *x, bool as_it_is)
+{
+    ahead *p = &x->ahead;
+    hb_str why;
+    bool ready = p->ready;
+    if (p->question >= 0) {
+        (void)question_answer(p->question, true);
+        unlink(p->cluster.p);
+    }
+    p->question = -1;
+    p->ready = false;
+    for (int i = 0; i < x->n && ready; i++)
+        x->device[i].slowdown = x->device[i].next;
+    if (ready && as_it_is && emit_move_folder(x->arena, p->dir.p, x->plan.p, &why)) return true;
+    if (ready && as_it_is) cli_error(CLI_INPUT, "%.*s", HB_ARG(why));
+    if (x->rebalances) emit_remove_folder(x->arena, p->dir.p);
+    return false;
 }
 
 // --- what the job goes on with ---
@@ -355,7 +547,8 @@ static bool lose(replan *x, const run_job *job, const run_outcome *out)
     return false;
 }
 
-static void say_what_follows(const replan *x, const run_outcome *out, double planned_sec)
+static void say_what_follows(const replan *x, const run_outcome *out, bool taken,
+                             double planned_sec)
 {
     int left;
     hb_str gone = list_of(x, gone_of(x, &left));
@@ -363,6 +556,7 @@ static void say_what_follows(const replan *x, const run_outcome *out, double pla
             left, left == 1 ? "" : "s");
     if (out->lost)
         fprintf(stderr, "noticed in %.1f s, ended in %.1f s, ", out->noticed_sec, out->ended_sec);
+    if (taken) fprintf(stderr, "noticed in %.1f s, ", x->ahead.noticed_sec);
     fprintf(stderr, "planned in %.1f s\n", planned_sec);
 }
 
@@ -371,9 +565,10 @@ bool replan_next(replan *x, run_job *job, const run_outcome *out, int *code)
     struct timespec begin;
     int64_t saved = newest(x->save);
     bool progress = saved > x->saved;
+    bool back = out->moved && any_back(x), taken = take_ahead(x, out->moved && !back);
     if (!out->lost && !out->moved) return false;
-    if (out->lost && !lose(x, job, out)) return false;
-    if (out->moved) take_back(x);
+    if (out->lost && (!x->lost || !lose(x, job, out))) return false;
+    if (back) take_back(x);
     x->in_vain = progress || out->moved ? 0 : x->in_vain + 1;
     if (x->in_vain == IN_VAIN) {
         cli_error(CLI_FAILED, "lost ranks %d times without a checkpoint between", IN_VAIN);
@@ -386,16 +581,17 @@ bool replan_next(replan *x, run_job *job, const run_outcome *out, int *code)
     }
     clock_gettime(CLOCK_MONOTONIC, &begin);
     int left;
-    bool some = (gone_of(x, &left), left < x->n);
-    if (some && !plan_again(x)) {
+    bool some = (gone_of(x, &left), left < x->n) || !as_said(x);
+    if (some && !taken && !plan_again(x)) {
         *code = CLI_FAILED;
         return false;
     }
     number(x, !some);
     x->now = some ? x->plan.p : x->dir;
-    memset(x->back, 0, sizeof *x->back * (size_t)x->n);
+    for (int i = 0; i < x->n; i++)
+        x->back[i] = false;
     job->resumed = true;
-    say_what_follows(x, out, some ? since(&begin) : 0);
+    say_what_follows(x, out, taken, taken ? x->ahead.planned_sec : some ? since(&begin) : 0);
     return true;
 }
 
@@ -420,13 +616,59 @@ static bool read_devices(replan *x)
     for (int i = 0; i < x->n; i++) {
         x->device[i].name = c->cls[c->class_of[i]].name;
         x->device[i].host = c->machine[c->machine_of[i]].host;
+        x->device[i].said = x->device[i].slowdown = cost_slowdown(&c->cls[c->class_of[i]]);
         x->question[i] = -1;
     }
     number(x, true);
     return true;
 }
 
-replan *replan_new(hb_arena *a, const char *dir, const char *save, run_job *job)
+// The value of an option of the program; NULL: it is not given.
+static const char *value_of(const replan *x, const char *option)
+{
+    size_t n = strlen(option);
+    const char *value = NULL;
+    for (int i = 0; i < x->n_args; i++) {
+        if (strncmp(x->arg[i], option, n) != 0) continue;
+        if (x->arg[i][n] == '=') value = x->arg[i] + n + 1;
+        if (!x->arg[i][n] && i + 1 < x->n_args) value = x->arg[i + 1];
+    }
+    return value;
+}
+
+// Steps between two lines of the ranks' pace: moves wait for a checkpoint, so no more than between
+// two of these.
+static int64_t pace_of(const replan *x, const run_job *job)
+{
+    double steps = job->step_sec > 0 ? ceil(PACE_SECONDS / job->step_sec) : LEAST_PACE;
+    int64_t most = x->save_every > LEAST_PACE ? x->save_every
+                   : x->save_every > 0        ? LEAST_PACE
+                                              : MOST_PACE;
+    return steps > (double)most ? most : steps < LEAST_PACE ? LEAST_PACE : (int64_t)steps;
+}
+
+int replan_begin(replan *x, run_job *job)
+{
+    const hb_tree *plan = x->rebalances ? cli_plan(x->arena, x->now) : NULL;
+    x->job = job;
+    if (!x->rebalances) return CLI_GO;
+    if (!plan) return CLI_INPUT;
+    if (job->cuda || hb_get(plan, "stages"))
+        return cli_error(CLI_INPUT, "not supported: --rebalance of %s",
+                         job->cuda ? "ranks on GPUs: what each computes is timed on CPUs alone"
+                                   : "stages");
+    double *planned = HB_ARRAY(x->arena, double, job->n_ranks);
+    for (int r = 0; r < job->n_ranks; r++)
+        planned[r] = job->rank[r].own_sec;
+    drift_begin(&x->drift, x->arena, job->n_ranks, planned);
+    x->ahead.times = HB_ARRAY(x->arena, double, job->n_ranks);
+    clock_gettime(CLOCK_MONOTONIC, &x->ahead.calm);
+    job->pace = pace_of(x, job);
+    return CLI_GO;
+}
+
+replan *replan_new(hb_arena *a, const char *dir, const char *save, bool lost, bool rebalances,
+                   run_job *job)
 {
     replan *x = HB_NEW(a, replan);
     char folder[PATH_MAX], saves[PATH_MAX];
@@ -453,7 +695,13 @@ replan *replan_new(hb_arena *a, const char *dir, const char *save, run_job *job)
     x->saved = newest(x->save);
     x->arg = job->arg;
     x->n_args = job->n_args;
-    job->moves = is_back;
+    const char *every = value_of(x, "--save-every");
+    x->save_every = every ? strtoll(every, NULL, 10) : 0;
+    x->lost = lost;
+    x->rebalances = rebalances;
+    x->ahead = (ahead){.dir = hb_fmt(a, "%s/next", x->save), .question = -1};
+    job->moves = moves;
+    job->heard = hear;
     job->moves_ctx = x;
     return x;
 }

@@ -18,8 +18,17 @@
 typedef struct run_options {
     const char *dir, *backend, *cuda; // backend: NULL the plan's; cuda: the value of --cuda
     const char *on_failure, *save;    // NULL: not given
-    bool dry, verbose, unproved;
+    bool dry, verbose, unproved, rebalance;
 } run_options;
+
+// Predicted seconds of a step that are a rank's own work.
+static double own_sec(const hb_tree *plan, const hb_tree *rank)
+{
+    const hb_tree *classes = cli_list_at(plan, "classes");
+    int64_t c = cli_plan_int(rank, "class", -1);
+    double ms = c >= 0 && c < classes->n ? cli_number_at(classes->v[c], "compute_ms") : 0;
+    return ms > 0 ? ms / 1e3 : 0;
+}
 
 // Ranks of the mesh with their devices, from plan.json.
 static bool read_ranks(hb_arena *a, const hb_tree *plan, run_job *j)
@@ -38,7 +47,7 @@ static bool read_ranks(hb_arena *a, const hb_tree *plan, run_job *j)
         const hb_tree *device = hb_get(list->v[i], "device"), *host = hb_get(list->v[i], "host");
         if (r < 0) continue; // dropped
         ok = r < j->n_ranks && device && device->kind == HB_TEXT && host && host->kind == HB_TEXT;
-        if (ok) j->rank[r] = (run_rank){device->s, host->s, i};
+        if (ok) j->rank[r] = (run_rank){device->s, host->s, i, own_sec(plan, list->v[i])};
     }
     if (!ok) cli_error(CLI_INPUT, "plan.json: its ranks are broken");
     return ok;
@@ -186,9 +195,12 @@ static int run_plan(hb_arena *a, const run_options *o, run_job *j)
     run_outcome out = {0};
     int code = prepare(a, o, o->dir, j);
     if (code != CLI_GO) return code;
-    replan *x = o->on_failure ? replan_new(a, o->dir, o->save, j) : NULL;
-    if (o->on_failure && !x) return CLI_INPUT;
+    bool goes_on = o->on_failure || o->rebalance;
+    replan *x =
+        goes_on ? replan_new(a, o->dir, o->save, o->on_failure != NULL, o->rebalance, j) : NULL;
+    if (goes_on && !x) return CLI_INPUT;
     for (;;) {
+        if (x && (code = replan_begin(x, j)) != CLI_GO) return code;
         code = run_ranks(a, o, j, &out);
         if (!x || !replan_next(x, j, &out, &code)) return code;
         code = prepare(a, o, replan_dir(x), j);
@@ -196,22 +208,22 @@ static int run_plan(hb_arena *a, const run_options *o, run_job *j)
     }
 }
 
-// What --on-failure replan wants: checkpoints to go on from, and a plan that is what the graph
-// says.
+// What --on-failure replan and --rebalance want: checkpoints to go on from, and a plan that is what
+// the graph says.
 static int check_replan(run_options *o)
 {
     size_t n = o->save ? strlen(o->save) : 0, m = strlen(".safetensors");
-    if (!o->on_failure || strcmp(o->on_failure, "end") == 0) {
-        o->on_failure = NULL;
-        return CLI_GO;
-    }
+    if (o->on_failure && strcmp(o->on_failure, "end") == 0) o->on_failure = NULL;
+    if (!o->on_failure && !o->rebalance) return CLI_GO;
+    const char *what = o->on_failure ? "--on-failure replan" : "--rebalance";
     if (!o->save || (n > m && strcmp(o->save + n - m, ".safetensors") == 0))
-        return cli_error(CLI_USAGE,
-                         "--on-failure replan wants --save FOLDER, where its checkpoints "
-                         "are, and --save-every");
+        return cli_error(
+            CLI_USAGE, "%s wants --save FOLDER, where its checkpoints are, and --save-every", what);
     if (o->unproved)
-        return cli_error(CLI_USAGE, "--on-failure replan with --unproved: a new plan would do what "
-                                    "graph.json says, not what was edited");
+        return cli_error(CLI_USAGE,
+                         "%s with --unproved: a new plan would do what graph.json says, not what "
+                         "was edited",
+                         what);
     return CLI_GO;
 }
 
@@ -220,9 +232,10 @@ static int run(hb_arena *a, int argc, char **argv)
     run_job j = {.arg = HB_ARRAY(a, char *, argc + 1)};
     run_options o = {0};
     const cli_option options[] = {
-        {"--backend", &o.backend, NULL},   {"--dry-run", NULL, &o.dry},
-        {"--unproved", NULL, &o.unproved}, {"--on-failure", &o.on_failure, NULL},
-        {"--save", &o.save, NULL},         {"--cuda", &o.cuda, NULL}};
+        {"--backend", &o.backend, NULL},    {"--dry-run", NULL, &o.dry},
+        {"--unproved", NULL, &o.unproved},  {"--on-failure", &o.on_failure, NULL},
+        {"--save", &o.save, NULL},          {"--cuda", &o.cuda, NULL},
+        {"--rebalance", NULL, &o.rebalance}};
     cli_line line = {.least = 1, .most = 1, .rest = &o.dir, .passed = j.arg};
     int code = cli_parse("run", argc, argv, options, sizeof options / sizeof *options, &line);
     if (code != CLI_GO) return code;

@@ -41,9 +41,10 @@ typedef struct watch {
     char waits_for[48];   // what ranks were last said to do before their first step
     double waits_since;
     run_outcome *out;
-    bool moves;    // the ranks were told to end behind their next checkpoint
-    double starts; // when the command was started
-    int dead;      // rank whose process is gone without an "end", -1
+    bool moves;       // the ranks were told to end behind their next checkpoint
+    double starts;    // when the command was started
+    double start_sec; // from then until the first step was seen
+    int dead;         // rank whose process is gone without an "end", -1
     double dead_since;
     int banner_rank, banner_signal; // from mpirun's own notice, -1
     long banner_pid;
@@ -222,6 +223,11 @@ static const char *mpi_talk(const char *s)
 // own last words only the first are shown.
 static void take_line(watch *w, const char *s)
 {
+    if (w->j->pace > 0 && strncmp(s, "pace ", 5) == 0) {
+        if (w->start_sec <= 0) w->start_sec = now() - w->starts;
+        w->j->heard(w->j->moves_ctx, s, w->start_sec);
+        return;
+    }
     if (only_of(s, '-', 40) || only_of(s, '=', 40)) {
         hear(w, "");
         w->in_banner = !w->in_banner;
@@ -607,6 +613,7 @@ static int look_after(watch *w, int fd, int *status, bool *ended)
         }
         long long before = w->first_step;
         read_beats(w);
+        if (before < 0 && w->first_step >= 0) w->start_sec = now() - w->starts;
         say_moved(w, before);
         if (!*ended) look_for_dead(w);
         reap(w, status, ended);

@@ -10,15 +10,20 @@
 #include "ir/base/diag.h"
 
 enum { CL_MAX_CLASSES = 16 };
+// Of `slowdown`. Below 1: faster than it is known to be.
+#define CL_LEAST_SLOWDOWN 0.01
+#define CL_MOST_SLOWDOWN  1000.0
 
 typedef enum { CL_GPU, CL_CPU } cl_kind;
 
 typedef struct cl_class {
-    hb_str name;  // model, with "/64sms" or "/2t" where set; unique in the cluster
-    hb_str model; // as in the catalogue
+    hb_str name;       // model, with "/64sms", "/2t", "/slow3" where set; unique in the cluster
+    hb_str curve_name; // what measured curves call it: the name without its slowdown
+    hb_str model;      // as in the catalogue
     cl_kind kind;
-    double f32, tf32, bf16, fp16;        // peak flop/s, 0 = not supported
-    double memory_bandwidth;             // bytes/s
+    double f32, tf32, bf16, fp16; // peak flop/s, 0 = not supported
+    double memory_bandwidth;      // bytes/s
+    double slowdown;              // its rates are divided by it, seconds of curves multiplied; 0: 1
     int64_t memory, reserve, capacity;   // capacity = memory - reserve
     int sms, threads;                    // 0 = all
     int units, arch;                     // SMs or cores that it has, 90 of sm_90; 0 = not known
@@ -81,9 +86,11 @@ cl_cluster *cl_read_changed(hb_arena *a, const char *path, const char *devices_p
 cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *machine, int *rank);
 // The text of a cluster file without the ranks that are marked: machines and their links, hosts and
 // the network stay as they are, machines without devices go. src: a file that cl_read takes; at
-// least one rank is left. curves: path of the measured curves from where the text will stand;
+// least one rank is left. slowdown: by rank, the `slowdown` that the text says; NULL: as src.
+// curves: path of the measured curves from where the text will stand;
 // empty: as src names them. Empty after an error was added to d (emulated hosts cannot lose some).
-hb_str cl_left(hb_arena *a, const hb_source *src, const bool *gone, hb_str curves, hb_diag *d);
+hb_str cl_left(hb_arena *a, const hb_source *src, const bool *gone, const double *slowdown,
+               hb_str curves, hb_diag *d);
 void cl_print(hb_buf *out, const cl_cluster *c);
 // The catalogue's GPU that a driver calls `name` ("NVIDIA A100-SXM4-40GB": A100-40GB); empty: none.
 hb_str cl_model_of(hb_arena *a, const char *devices_path, hb_str name);

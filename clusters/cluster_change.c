@@ -159,8 +159,9 @@ bool cl_change(hb_arena *a, hb_tree *root, hb_str text, bool measured, hb_diag *
             }
             at = next;
         } else if (at->kind == HB_TABLE) {
-            bool count = hb_str_is(part, "count"), memory = hb_str_is(part, "memory");
-            if (measured && !count && !memory) {
+            bool count = hb_str_is(part, "count"), memory = hb_str_is(part, "memory"),
+                 slowdown = hb_str_is(part, "slowdown");
+            if (measured && !count && !memory && !slowdown) {
                 hb_error(d, c.src, pos,
                          "not supported: this cluster's times are measured curves, which do not "
                          "follow '%.*s'; count and memory may change",

@@ -12,6 +12,7 @@ typedef struct cl_device {
     cl_kind kind;
     double f32, tf32, bf16, fp16, memory_bandwidth; // of the part that `sms` or `threads` leaves
     double launch_overhead, put_overhead;           // seconds, 0 = not said
+    double slowdown;                                // 1 where nothing is said
     double nvlink;                                  // bytes/s one way of one link, 0 = not said
     int64_t memory, reserve;
     int sms, threads; // as given in the cluster, 0 = all

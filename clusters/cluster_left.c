@@ -10,9 +10,10 @@ typedef struct writer {
     hb_arena *arena;
     const hb_source *src;
     hb_diag *diag;
-    const bool *gone; // by rank of the file
-    int rank;         // the next one
-    int n_machines;   // so far, as the file's reader names them
+    const bool *gone;       // by rank of the file
+    const double *slowdown; // by rank of the file; NULL: as it says
+    int rank;               // the next one
+    int n_machines;         // so far, as the file's reader names them
     hb_buf out;
 } writer;
 
@@ -29,18 +30,39 @@ static void put_key(writer *w, const char *key, const hb_tree *value)
     hb_put_tree(&w->out, value);
 }
 
-// An entry of `devices` with so many of them.
-static void put_device(writer *w, const hb_tree *t, int count, bool first)
+// An entry of `devices` with so many of them, from rank `rank` of the file on.
+static void put_devices(writer *w, const hb_tree *t, int rank, int count, bool first)
 {
     hb_puts(&w->out, first ? "{" : ", {");
     for (int i = 0; i < t->n; i++) {
         if (hb_str_is(t->key[i], "count")) continue;
+        if (w->slowdown && hb_str_is(t->key[i], "slowdown")) continue;
         hb_put_json(&w->out, t->key[i]);
         hb_puts(&w->out, ": ");
         hb_put_tree(&w->out, t->v[i]);
         hb_puts(&w->out, ", ");
     }
+    if (w->slowdown && w->slowdown[rank] != 1)
+        hb_printf(&w->out, "\"slowdown\": %.9g, ", w->slowdown[rank]);
     hb_printf(&w->out, "\"count\": %d}", count);
+}
+
+// What is left of an entry of `devices` whose first is rank `rank`: an entry, or one for each run
+// of devices that are as slow. Returns whether anything was put.
+static bool put_entry(writer *w, const hb_tree *t, int rank, bool first)
+{
+    int end = rank + whole_number(t, "count"), n = 0, of = -1;
+    for (; rank < end; rank++) {
+        if (w->gone[rank]) continue;
+        if (n > 0 && w->slowdown && w->slowdown[of] != w->slowdown[rank]) {
+            put_devices(w, t, of, n, first);
+            first = false;
+            n = 0;
+        }
+        if (n++ == 0) of = rank;
+    }
+    if (n > 0) put_devices(w, t, of, n, first);
+    return of >= 0;
 }
 
 // How many devices of the list are left, from rank `first` on; n: how many there were.
@@ -78,12 +100,8 @@ static bool put_machine(writer *w, const hb_tree *t, hb_str name, int copy)
     hb_puts(&w->out, ", \"devices\": [");
     bool first = true;
     for (int i = 0; i < devices->n; i++) {
-        int here = 0;
-        for (int k = whole_number(devices->v[i], "count"); k > 0; k--)
-            here += !w->gone[at++];
-        if (here == 0) continue;
-        put_device(w, devices->v[i], here, first);
-        first = false;
+        if (put_entry(w, devices->v[i], at, first)) first = false;
+        at += whole_number(devices->v[i], "count");
     }
     hb_puts(&w->out, "]");
     put_key(w, "link", hb_get(t, "link"));
@@ -107,9 +125,11 @@ static bool put_machines(writer *w, const hb_tree *t)
     return true;
 }
 
-hb_str cl_left(hb_arena *a, const hb_source *src, const bool *gone, hb_str curves, hb_diag *d)
+hb_str cl_left(hb_arena *a, const hb_source *src, const bool *gone, const double *slowdown,
+               hb_str curves, hb_diag *d)
 {
-    writer w = {.arena = a, .src = src, .diag = d, .gone = gone, .out = {.arena = a}};
+    writer w = {
+        .arena = a, .src = src, .diag = d, .gone = gone, .slowdown = slowdown, .out = {.arena = a}};
     const hb_tree *t = hb_yaml_read(a, src, d), *machines = hb_get(t, "machines");
     if (!t) return (hb_str){0};
     for (int i = 0; i < t->n; i++) {

@@ -17,6 +17,7 @@ static void put_class(hb_buf *out, const cl_class *c)
     hb_printf(out, ", memory %.4g GiB - %.4g GiB at %.4g GB/s, link %.4g GB/s %.4g us",
               (double)c->memory * gib, (double)c->reserve * gib, c->memory_bandwidth * 1e-9,
               c->link_bandwidth * 1e-9, c->link_latency * 1e6);
+    if (c->slowdown > 0 && c->slowdown != 1) hb_printf(out, ", slowed %.4g x", c->slowdown);
     if (c->emulated) hb_puts(out, ", emulated");
     if (c->plan_only) hb_puts(out, ", plan only here");
     hb_putc(out, '\n');

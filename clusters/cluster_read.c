@@ -78,26 +78,36 @@ static bool read_link(reader *r, const hb_tree *t, link *out)
     return cl_quantity(latency, CL_SECONDS, true, r->src, r->diag, &out->latency) && ok;
 }
 
-static bool same_class(const cl_class *a, const cl_class *b)
+// They are but for their slowdown, which rates that are equal have been divided by.
+static bool same_rate(double a, double slow_a, double b, double slow_b)
 {
-    return hb_str_eq(a->model, b->model) && a->kind == b->kind && a->f32 == b->f32 &&
-           a->tf32 == b->tf32 && a->bf16 == b->bf16 && a->fp16 == b->fp16 &&
-           a->memory_bandwidth == b->memory_bandwidth && a->memory == b->memory &&
+    return slow_a == slow_b ? a == b : fabs(a * slow_a - b * slow_b) <= 1e-9 * b * slow_b;
+}
+
+static bool same_device(const cl_class *a, const cl_class *b)
+{
+    double s = a->slowdown, t = b->slowdown;
+    return hb_str_eq(a->model, b->model) && a->kind == b->kind && same_rate(a->f32, s, b->f32, t) &&
+           same_rate(a->tf32, s, b->tf32, t) && same_rate(a->bf16, s, b->bf16, t) &&
+           same_rate(a->fp16, s, b->fp16, t) &&
+           same_rate(a->memory_bandwidth, s, b->memory_bandwidth, t) && a->memory == b->memory &&
            a->reserve == b->reserve && a->sms == b->sms && a->threads == b->threads &&
            a->link_bandwidth == b->link_bandwidth && a->link_latency == b->link_latency &&
            a->launch_overhead == b->launch_overhead && a->put_overhead == b->put_overhead;
 }
 
-// Model and what was set; where that is not unique, a number.
-static hb_str class_name(reader *r, const cl_class *c)
+// Model and what was set but for its slowdown; where that is not unique, a number.
+static hb_str curve_name(reader *r, const cl_class *c)
 {
+    for (int i = 0; i < r->cls.n; i++)
+        if (same_device(&r->cls.p[i], c)) return r->cls.p[i].curve_name;
     hb_buf b = {.arena = r->arena};
     hb_putn(&b, c->model.p, c->model.n);
     if (c->sms) hb_printf(&b, "/%dsms", c->sms);
     if (c->threads) hb_printf(&b, "/%dt", c->threads);
     hb_str base = hb_done(&b), name = base;
     for (int k = 2, i = 0; i < r->cls.n; i++) {
-        if (!hb_str_eq(r->cls.p[i].name, name)) continue;
+        if (!hb_str_eq(r->cls.p[i].curve_name, name)) continue;
         name = hb_fmt(r->arena, "%.*s#%d", HB_ARG(base), k++);
         i = -1;
     }
@@ -114,6 +124,7 @@ static int class_at(reader *r, const cl_device *d, link l)
                   .bf16 = d->bf16,
                   .fp16 = d->fp16,
                   .memory_bandwidth = d->memory_bandwidth,
+                  .slowdown = d->slowdown,
                   .memory = d->memory,
                   .reserve = d->reserve,
                   .capacity = d->memory - d->reserve,
@@ -128,8 +139,10 @@ static int class_at(reader *r, const cl_device *d, link l)
                   .emulated = d->sms > 0,
                   .plan_only = d->plan_only};
     for (int i = 0; i < r->cls.n; i++)
-        if (same_class(&r->cls.p[i], &c)) return i;
-    c.name = class_name(r, &c);
+        if (r->cls.p[i].slowdown == c.slowdown && same_device(&r->cls.p[i], &c)) return i;
+    c.curve_name = c.name = curve_name(r, &c);
+    if (c.slowdown != 1)
+        c.name = hb_fmt(r->arena, "%.*s/slow%.4g", HB_ARG(c.curve_name), c.slowdown);
     HB_PUSH(r->arena, &r->cls, c);
     return r->cls.n - 1;
 }

@@ -185,9 +185,8 @@ bool cl_from_catalogue(cl_catalogue *k, const hb_tree *model, const hb_source *a
     return p.ok && hb_diag_count(k->diag) == before;
 }
 
-static void scale(cl_device *d, int part, bool bandwidth_too)
+static void scale(cl_device *d, double share, bool bandwidth_too)
 {
-    double share = (double)part / d->units;
     d->f32 *= share;
     d->tf32 *= share;
     d->bf16 *= share;
@@ -208,11 +207,28 @@ static void apply_part(parse *p, bool from_model, cl_device *d)
         hb_error(p->diag, p->src, sms->at, "%.*s has %d SMs", HB_ARG(d->name), d->units),
             p->ok = false;
     else if (d->sms)
-        scale(d, d->sms, false);
+        scale(d, (double)d->sms / d->units, false);
     if (threads && d->kind != CL_CPU)
         wrong(p, threads->at, "'threads' is for cpu devices");
     else if (d->threads && from_model && d->units)
-        scale(d, d->threads, true);
+        scale(d, (double)d->threads / d->units, true);
+}
+
+// A device that computes so many times slower than it is known to.
+static void apply_slowdown(parse *p, cl_device *d)
+{
+    const hb_tree *t = hb_get(p->table, "slowdown");
+    d->slowdown = 1;
+    if (!t) return;
+    if ((t->kind == HB_REAL || t->kind == HB_INT) && t->f >= CL_LEAST_SLOWDOWN &&
+        t->f <= CL_MOST_SLOWDOWN) {
+        d->slowdown = t->f;
+        scale(d, 1 / t->f, true);
+        return;
+    }
+    hb_error(p->diag, p->src, t->at, "'slowdown' is how many times slower, from %g to %g",
+             CL_LEAST_SLOWDOWN, CL_MOST_SLOWDOWN);
+    p->ok = false;
 }
 
 bool cl_device_read(hb_arena *a, const hb_tree *t, const hb_source *src, cl_catalogue *k,
@@ -231,6 +247,7 @@ bool cl_device_read(hb_arena *a, const hb_tree *t, const hb_source *src, cl_cata
                                          "bf16",
                                          "fp16",
                                          "memory_bandwidth",
+                                         "slowdown",
                                          "launch_overhead",
                                          "put_overhead"};
     static const char *const spelt[] = {"kind", "f32", "tf32", "bf16", "fp16", "memory_bandwidth"};
@@ -269,6 +286,7 @@ bool cl_device_read(hb_arena *a, const hb_tree *t, const hb_source *src, cl_cata
     quantity(&p, "launch_overhead", CL_SECONDS, false, &out->launch_overhead);
     quantity(&p, "put_overhead", CL_SECONDS, false, &out->put_overhead);
     apply_part(&p, model != NULL, out);
+    apply_slowdown(&p, out);
     if (p.ok && out->reserve >= out->memory)
         wrong(&p, t->at, "'reserve' leaves nothing of the memory");
     return p.ok && hb_diag_count(d) == before;

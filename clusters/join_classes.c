@@ -78,12 +78,14 @@ static void join(part *a, const part *b, int n_a, int n_b)
     if (y->f32 < x->f32) {
         a->slowest = b->slowest;
         x->model = y->model;
+        x->curve_name = y->curve_name;
     }
     least(&x->f32, y->f32);
     least(&x->tf32, y->tf32);
     least(&x->bf16, y->bf16);
     least(&x->fp16, y->fp16);
     least(&x->memory_bandwidth, y->memory_bandwidth);
+    most_of(&x->slowdown, y->slowdown);
     least(&x->link_bandwidth, y->link_bandwidth);
     most_of(&x->link_latency, y->link_latency);
     most_of(&x->launch_overhead, y->launch_overhead);

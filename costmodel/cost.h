@@ -44,6 +44,8 @@ double cost_fused(const cl_class *c, double sec, int n, double saved, double mov
 // Bytes that such a kernel moves.
 double cost_stream(const cl_class *c, double bytes);
 double cost_launch(const cost_model *m, int cls);
+// How many times slower the class computes than its curves say.
+double cost_slowdown(const cl_class *c);
 double cost_copy(const cost_model *m, int cls, double bytes); // inside its memory
 bool cost_op_measured(const cost_model *m, int cls, ir_op op);
 

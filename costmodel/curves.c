@@ -369,8 +369,8 @@ cost_curves *cost_curves_read(hb_arena *a, const char *path, hb_diag *d)
 
 static int find(const cost_curves *k, const cl_class *cls, const char *op, const char *dtype)
 {
-    hb_str name[2] = {cls->name, cls->model};
-    for (int i = 0; i < 2; i++) {
+    hb_str name[3] = {cls->name, cls->curve_name, cls->model};
+    for (int i = 0; i < 3; i++) {
         int at = hb_map_get(k->by_name, hb_fmt(k->arena, "%.*s/%s/%s", HB_ARG(name[i]), op, dtype));
         if (at >= 0) return at + 1;
     }
@@ -386,6 +386,9 @@ static void look_up(cost_curves *k, const cl_class *cls, known_class *x)
         const char *name = op == OTHER ? "other" : op == COPY ? "copy" : ir_op_of((ir_op)op)->name;
         bool dense = op < IR_N_OPS && ir_is_dense((ir_op)op);
         int at = hb_map_get(k->corrected, hb_fmt(k->arena, "%.*s/%s", HB_ARG(cls->name), name));
+        if (at < 0)
+            at = hb_map_get(k->corrected,
+                            hb_fmt(k->arena, "%.*s/%s", HB_ARG(cls->curve_name), name));
         x->factor[op] = at >= 0 ? k->factor.p[at] : 1;
         for (int t = 0; t < N_DTYPES; t++)
             x->curve[op][t] = find(k, cls, name, dtypes[t]);
@@ -481,10 +484,17 @@ bool cost_curve_of_coll(const cost_model *m, cost_coll k, cost_form f, int n, bo
     return list->n > 0;
 }
 
+// What a map by class has of it; -1: nothing.
+static int class_in(const hb_map *by_class, const cl_class *x)
+{
+    int at = hb_map_get(by_class, x->name);
+    if (at < 0) at = hb_map_get(by_class, x->curve_name);
+    return at < 0 ? hb_map_get(by_class, x->model) : at;
+}
+
 static const measured_contention *contention_of(const cost_curves *k, const cl_class *x, bool put)
 {
-    int at = hb_map_get(k->contention_of[put], x->name);
-    if (at < 0) at = hb_map_get(k->contention_of[put], x->model);
+    int at = class_in(k->contention_of[put], x);
     return at < 0 ? NULL : &k->contention.p[at];
 }
 
@@ -508,8 +518,7 @@ bool cost_quiet_network(const cl_class *c)
 
 static const two_costs *costs_by_class(const costs_of *k, const cl_class *x)
 {
-    int at = hb_map_get(k->by_class, x->name);
-    if (at < 0) at = hb_map_get(k->by_class, x->model);
+    int at = class_in(k->by_class, x);
     return at < 0 ? NULL : &k->costs.p[at];
 }
 
@@ -545,6 +554,6 @@ void cost_apply_curves(cost_curves *k, cl_cluster *c)
         if (!other) continue;
         int last = other->first[other->n_families] - 1;
         x->launch = exp(other->sec[0]);
-        x->stream = exp(other->size[last] - other->sec[last]);
+        x->stream = exp(other->size[last] - other->sec[last]) / cost_slowdown(x);
     }
 }

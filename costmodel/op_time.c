@@ -14,7 +14,13 @@ static double peak_of(const cl_class *c, cost_math math)
 
 static double launch_of(const cl_class *c)
 {
-    return c->launch > 0 ? c->launch : c->kind == CL_GPU ? COST_GPU_LAUNCH : COST_CPU_LAUNCH;
+    double usual = c->kind == CL_GPU ? COST_GPU_LAUNCH : COST_CPU_LAUNCH;
+    return cost_slowdown(c) * (c->launch > 0 ? c->launch : usual);
+}
+
+double cost_slowdown(const cl_class *c)
+{
+    return c->slowdown > 0 ? c->slowdown : 1;
 }
 
 double cost_launch(const cost_model *m, int cls)
@@ -42,7 +48,9 @@ static double uncorrected(const cost_model *m, int cls, ir_op op, double flops, 
     if (flops <= 0 && bytes <= 0) return 0;
     bool dense = ir_is_dense(op);
     const cost_curve *k = cost_curve_of_op(m, cls, op);
-    if (k) return dense ? cost_curve_at(k, flops / bytes, flops) : cost_curve_at(k, 1, bytes);
+    if (k)
+        return cost_slowdown(c) *
+               (dense ? cost_curve_at(k, flops / bytes, flops) : cost_curve_at(k, 1, bytes));
     double compute = flops / (COST_PEAK_SHARE * (dense ? peak_of(c, m->math) : c->f32));
     double memory = bytes / (COST_BANDWIDTH_SHARE * c->memory_bandwidth);
     return (compute > memory ? compute : memory) + cost_launch(m, cls);
@@ -60,8 +68,8 @@ double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, doubl
     const cost_curve *k = cost_curve_of_op(m, cls, op);
     *launch = 0;
     if (flops <= 0 && bytes <= 0) return 0;
-    double factor = cost_factor_of_op(m, cls, op);
-    if (k) return size > 0 ? factor * size * cost_curve_rate(k, size) : 0;
+    double factor = cost_factor_of_op(m, cls, op), slow = cost_slowdown(&m->cluster->cls[cls]);
+    if (k) return size > 0 ? slow * factor * size * cost_curve_rate(k, size) : 0;
     *launch = factor * cost_launch(m, cls);
     return cost_op(m, cls, op, flops, bytes) - *launch; // in proportion to the part
 }
@@ -72,7 +80,7 @@ double cost_copy(const cost_model *m, int cls, double bytes)
     const cost_curve *k = cost_curve_of_copy(m, cls);
     if (bytes <= 0) return 0;
     double factor = cost_factor_of_copy(m, cls);
-    if (k) return factor * cost_curve_at(k, 1, 2 * bytes);
+    if (k) return cost_slowdown(&m->cluster->cls[cls]) * factor * cost_curve_at(k, 1, 2 * bytes);
     return factor * (2 * bytes / m->cluster->cls[cls].memory_bandwidth + cost_launch(m, cls));
 }
 

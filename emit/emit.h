@@ -74,6 +74,10 @@ void emit_asked_text(hb_buf *out, const emit_plan *e);
 // Writes DIR at once: into a temporary folder beside it, then by rename. An existing DIR is
 // replaced only if it is empty or a plan folder (it holds program.c and plan.json).
 bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why);
+// Takes a plan folder away, but for what is not of a plan.
+void emit_remove_folder(hb_arena *a, const char *dir);
+// Moves a plan folder to where another is, which it replaces as emit_folder does, or nothing.
+bool emit_move_folder(hb_arena *a, const char *from, const char *to, hb_str *why);
 
 // --- plans of stages; of about: command, version, paths, batch, strategy, where times are from ---
 // where: filled, by stage.

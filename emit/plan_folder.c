@@ -259,6 +259,16 @@ static bool write_folder(hb_arena *a, const folder *f, const emit_plan *e, const
     return false;
 }
 
+void emit_remove_folder(hb_arena *a, const char *dir)
+{
+    remove_plan(a, dir);
+}
+
+bool emit_move_folder(hb_arena *a, const char *from, const char *to, hb_str *why)
+{
+    return swap_in(a, from, to, exists(to), why);
+}
+
 bool emit_folder(hb_arena *a, const emit_plan *e, const char *dir, hb_str *why)
 {
     return write_folder(a, NULL, e, dir, why);

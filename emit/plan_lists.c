@@ -78,6 +78,7 @@ static void put_classes(js *j, const plan_part *x)
         js_real(j, "flops", words_peak_flops(p->g, k));
         js_integer(j, "memory_bytes", k->memory);
         js_real(j, "memory_bandwidth", k->memory_bandwidth);
+        if (k->slowdown > 0 && k->slowdown != 1) js_real(j, "slowdown", k->slowdown);
         put_class_times(j, &w->t->of[c]);
         put_class_memory(j, x, c);
         js_flag(j, "emulated", k->emulated);

@@ -14,6 +14,7 @@ void hap_comm_broadcast_of(hap_rank *r, int root, void *p, int64_t bytes);
 int hap_comm_min(hap_rank *r, int x);
 int hap_comm_max(hap_rank *r, int x);
 void hap_comm_max_bytes(hap_rank *r, unsigned char *p, int n); // element by element
+void hap_comm_gather(hap_rank *r, double x, double *all);      // all: by rank, on rank 0
 // A maximum that is found while other things are done: all ranks start it, then end it.
 void hap_comm_vote_start(hap_rank *r, int x);
 int hap_comm_vote_end(hap_rank *r);

@@ -89,6 +89,7 @@ struct hap_rank {
     char saved_to[2200];
     char init_folder[2304];  // of --init, if that is a folder of transformers' layout; else ""
     double step_start;       // seconds
+    double own_sec;          // of this step so far, for the rank's own work (core/pace.h)
     double norm;             // of the last step's gradients; -1: the program finds none
     bool stopped;            // this step is the last one (hap_stop_asked, on any rank)
     bool moves;              // the same behind a checkpoint, to go on elsewhere
@@ -99,6 +100,7 @@ struct hap_rank {
     struct hap_trace *trace;
     bool device_traces; // the backend adds what calls take; else core does, by the host's clock
     struct hap_heartbeat *beat;
+    struct hap_pace *pace;
     struct hap_nan_check *nan_check;
     void *backend; // the backend's own state
 };

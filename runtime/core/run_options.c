@@ -187,7 +187,8 @@ static bool number_of(hap_options *o, const char *name, const char *value, const
                    {"--keep", "a number of checkpoints", &o->keep, 1},
                    {"--eval-every", "a number of steps", &o->eval_every, 1},
                    {"--eval-batches", "a number of batches", &o->eval_batches, 1},
-                   {"--rehearse", "a number of passes", &o->rehearse, 0}};
+                   {"--rehearse", "a number of passes", &o->rehearse, 0},
+                   {"--pace", "a number of steps", &o->pace, 1}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strcmp(name, numbers[i].name) != 0) continue;
         if (!whole_number(value, numbers[i].at) || *numbers[i].at < numbers[i].least)

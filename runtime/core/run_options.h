@@ -59,6 +59,7 @@ typedef struct hap_options {
     bool json, shuffle, check_nan, has_seed, has_steps, has_rehearse, verbose;
     uint64_t seed;
     int64_t rehearse; // has_rehearse: passes ahead of step 0, else as many as the backend wants
+    int64_t pace;     // say how fast ranks are every so many steps; 0: never
     hap_cuda_options cuda;
     const char *folder;    // of the program: files of constants are relative to it
     const char *heartbeat; // folder of the ranks' files, NULL: none (heartbeat.h)

@@ -11,6 +11,7 @@
 #include "core/fail.h"
 #include "core/heartbeat.h"
 #include "core/inputs.h"
+#include "core/pace.h"
 #include "core/ports.h"
 #include "core/report.h"
 #include "core/stage_vars.h"
@@ -158,6 +159,7 @@ int hap_finish(hap_rank *r)
     if (r->opt.save_grads) hap_checkpoint_save_grads(r);
     if (r->trace) hap_trace_write(r);
     hap_report_end(r);
+    hap_pace_end(r);
     hap_eval_close(r);
     hap_inputs_close(r);
     hap_comm_posts(r, true);

@@ -22,6 +22,7 @@
 #include "core/inputs.h"
 #include "core/learning_rate.h"
 #include "core/nan_check.h"
+#include "core/pace.h"
 #include "core/ports.h"
 #include "core/report.h"
 #include "core/stage_vars.h"
@@ -139,6 +140,7 @@ static void end_step(hap_rank *r)
     double loss = 0;
     end_pass(r);
     double seconds = hap_seconds() - r->step_start;
+    if (r->opt.pace) hap_pace_step(r, r->own_sec, seconds);
     bool saves = r->opt.save_every && (r->now.step + 1) % r->opt.save_every == 0;
     int asked = hap_comm_vote_end(r);
     r->stopped = asked == HAP_STOP_NOW;
@@ -204,6 +206,7 @@ bool hap_next_step(hap_rank *r)
     }
     if (r->steps_done == r->opt.steps || r->stopped || r->moves) return false;
     if (!r->rehearsal) r->step_start = hap_seconds();
+    r->own_sec = 0;
     hap_beat(r, "input");
     hap_inputs_load(r);
     r->now.lr = r->rehearsal ? 0 : hap_lr_at(r->schedule, r->now.step);

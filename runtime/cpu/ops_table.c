@@ -1,6 +1,7 @@
 // Which kernel runs a row. Every op of the table has one (tests/ir/op_cuts_test.c walks the
 // table).
 
+#include "core/comm.h"
 #include "cpu/ops_kernels.h"
 #include "cpu/ops_lowprec.h"
 #include "hap/pointwise.h"
@@ -97,6 +98,8 @@ const char *hap_cpu_run(const hap_step_state *s, const hap_op_call *c)
 void hap_cpu_op(hap_rank *r, const hap_op_call *c)
 {
     const char *why = cpu_is_narrow(c) ? cpu_narrow_reserve(r) : NULL;
+    double start = r->opt.pace ? hap_seconds() : 0;
     if (!why) why = hap_cpu_run(hap_step(r), c);
+    if (r->opt.pace) r->own_sec += hap_seconds() - start;
     if (why) hap_fatal(r, "%s", why);
 }

@@ -62,6 +62,45 @@ START_TEST(curves_are_interpolated)
 END_TEST
 
 // Dense ops by families of flop per byte; types, "other" and "copy".
+// Seconds of curves and of formulas alike; a slowed class reads the curves of the others.
+START_TEST(slowed_classes_take_longer)
+{
+    hb_str said;
+    cl_class two[2] = {cluster.cls[0], cluster.cls[0]};
+    cl_cluster c = cluster;
+    c.cls = two;
+    c.n_classes = 2;
+    two[0].curve_name = two[1].curve_name = HB_STR("G");
+    two[0].model = HB_STR("another");
+    two[0].name = HB_STR("G");
+    two[1].name = HB_STR("slowed");
+    two[1].model = HB_STR("another");
+    two[1].slowdown = 3;
+    two[1].f32 /= 3;
+    two[1].memory_bandwidth /= 3;
+    cost_model m = {.cluster = &c, .math = COST_F32};
+    for (int curves = 0; curves < 2; curves++) {
+        if (curves)
+            m.curves = curves_of(
+                HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1e6,1e-5],[1e8,1e-4]]}"
+                     ",\"other\":{\"f32\":[[4096,2e-6]]},\"copy\":{\"f32\":[[64,1e-6]]}}},"
+                     "\"corrections\":[{\"class\":\"G\",\"op\":\"linear\",\"factor\":2}]}",
+                &said);
+        if (curves) ck_assert_msg(m.curves != NULL, "%s", said.p);
+        if (curves) cost_apply_curves(m.curves, &c);
+        double launch[2];
+        near(cost_op(&m, 1, IR_OP_linear, 1e7, 1e4), 3 * cost_op(&m, 0, IR_OP_linear, 1e7, 1e4));
+        near(cost_op(&m, 1, IR_OP_gelu, 1e3, 1e4), 3 * cost_op(&m, 0, IR_OP_gelu, 1e3, 1e4));
+        near(cost_copy(&m, 1, 1e4), 3 * cost_copy(&m, 0, 1e4));
+        near(cost_launch(&m, 1), 3 * cost_launch(&m, 0));
+        near(cost_stream(&two[1], 1e4), 3 * cost_stream(&two[0], 1e4));
+        near(cost_op_least(&m, 1, IR_OP_linear, 1e7, 1e4, &launch[1]),
+             3 * cost_op_least(&m, 0, IR_OP_linear, 1e7, 1e4, &launch[0]));
+        ck_assert(fabs(launch[1] - 3 * launch[0]) <= 1e-12 * launch[0]);
+    }
+}
+END_TEST
+
 START_TEST(curves_have_families_and_stand_ins)
 {
     hb_str said;
@@ -466,6 +505,7 @@ int main(void)
     tcase_add_test(c, puts_by_curve);
     tcase_add_test(c, copies_by_luck);
     tcase_add_test(c, curves_are_interpolated);
+    tcase_add_test(c, slowed_classes_take_longer);
     tcase_add_test(c, curves_have_families_and_stand_ins);
     tcase_add_test(c, collectives_by_curve);
     tcase_add_test(c, contention_reaches_the_classes);

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# hapc run --on-failure replan: GPT-2 tiny on two hosts of two ranks. A host is killed at step 7 and
-# comes back at step 20; a rank dies, and one stops, on hosts that answer. Each run ends at its last
-# step, with the losses of one that nobody disturbed, and leaves nobody behind. Hosts are this
-# machine: a stand-in for ssh opens a clean shell, or refuses while the host is down.
+# hapc run --on-failure replan --rebalance: GPT-2 tiny on two hosts of two ranks. A host is killed at
+# step 7 and comes back at step 20, and a rank is three times slower from step 30 on; a rank dies, and
+# one stops, on hosts that answer. Each run ends at its last step, with the losses of one that nobody
+# disturbed, and leaves nobody behind. Hosts are this machine: a stand-in for ssh opens a clean shell,
+# or refuses while the host is down. How fast ranks are they state (tests/support/paced.c), so that
+# nothing depends on the machine's load.
 set -u
 . tests/train/train_steps.sh
 mpirun --version 2>/dev/null | grep -Eq 'Open MPI|OpenRTE' || { echo "skipped: not Open MPI"; exit 77; }
@@ -78,30 +80,46 @@ said() { # NAME PATTERN
 plan plan $graph "$work/two.yaml" --strategy dp-prop || finish
 title "undisturbed"
 run plan whole --steps 50 "${rows[@]}" || finish
-${CC:-cc} -c -DPACED="\"$work/pace\"" tests/support/paced.c -o "$work/paced.o" || exit 1
-export CC="${CC:-cc} -Wl,--wrap=hap_comm_vote_start $work/paced.o"
+${CC:-cc} -c -Iruntime -I"$HAP_BUILD/include" -DPACED="\"$work/pace\"" -DSPEEDS="\"$work/speeds\"" tests/support/paced.c -o "$work/paced.o" || exit 1
+export CC="${CC:-cc} -Wl,--wrap=hap_comm_vote_start,--wrap=hap_pace_step $work/paced.o"
 
-title "a host is killed at step 7 and back at step 20"
+title "a host is killed at step 7 and back at step 20, a rank is slowed at step 30"
 echo 300 >"$work/pace"
-begin host
+echo 30 1 3 >"$work/speeds"
+begin host --rebalance
 wait_for host '"step":7,' out
 touch "$work/down"
 kill -9 $(of_host there)
-echo 50 >"$work/pace"
+echo 50 21 60000 >"$work/pace"
 wait_for host '^hapc: moved in [0-9.]+ s$' err
 [ "$(ranks here | wc -l)" = 2 ] || fail "not two ranks: $(ranks here)" "$work/host.err"
 "$hapc" check -q "$work/host/plan" || fail "the new plan is not proved"
 wait_for host '"step":20,' out
-echo 1000 >"$work/pace" # a host is asked every few seconds
 rm "$work/down"
 wait_for host '^hapc: back: ' err
+echo 10 40 60000 >"$work/pace"
+wait_for host '^hapc: cpu of localhost takes ' err
 echo 10 >"$work/pace"
 ended host
+rm "$work/speeds"
 said host "^hapc: goes on without 2 x slow of $host on 2 devices: noticed in [0-9.]+ s, ended in [0-9.]+ s, planned in [0-9.]+ s\$"
 said host "^hapc: back: 2 x slow of $host\$"
 said host '^hapc: goes on on 4 devices: planned in 0.0 s$'
+said host '^hapc: cpu of localhost takes 3 times as long as planned \(noticed in [0-9.]+ s\): .*: goes on with it behind the next checkpoint$'
+said host '^hapc: goes on on 4 devices: noticed in [0-9.]+ s, planned in [0-9.]+ s$'
+[ "$(grep -c '^hapc: moved in' "$work/host.err")" = 3 ] || fail "not three moves" "$work/host.err"
+grep -q '"slowdown": 3[,.]' "$work/host/plan/cluster.yaml" || fail "the slow device is not in the plan's cluster"
+[ ! -e "$work/host/next" ] || fail "SAVE/next is left"
 said host "^hapc: error: host lost: $host \(mpirun's daemon there has ended\)\$"
-grep '^hapc: \(goes\|moved\|back\)' "$work/host.err"
+grep '^hapc: \(goes\|moved\|back\|cpu\)' "$work/host.err"
+
+title "ranks are noisy"
+echo 0 >"$work/pace"
+echo noise >"$work/speeds"
+begin noise --rebalance
+ended noise
+! grep -q '^hapc: ' "$work/noise.err" || fail "noise is taken for more" "$work/noise.err"
+rm "$work/speeds"
 
 title "a rank dies on a host that answers"
 echo 100 >"$work/pace"
@@ -132,4 +150,6 @@ usage() { # PATTERN OPTIONS…
 usage 'wants --save FOLDER' --steps 1
 usage 'wants --save FOLDER' --steps 1 --save "$work/one.safetensors"
 usage 'would do what graph.json says' --save "$work/other" --unproved
+"$hapc" run "$work/plan" --rebalance --steps 1 >"$work/bad.out" 2>&1
+[ $? = 2 ] && grep -q -- '--rebalance wants --save FOLDER' "$work/bad.out" || fail "--rebalance without --save" "$work/bad.out"
 finish
