@@ -248,11 +248,40 @@ static void sweep_beside(const hap_rank *r, const char *path)
     hap_temp_sweep(folder, slash ? slash + 1 : path, r->host);
 }
 
+// Bytes of a checkpoint, or of the gradients; names and dims come to little beside them.
+static int64_t bytes_of(const hap_rank *r, bool grads)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < r->n_saved_vars; i++) {
+        hap_var_kind k = r->saved_var[i].kind;
+        if (grads ? k == HAP_VAR_GRAD : k == HAP_VAR_STATE || is_weight(k))
+            bytes += hap_global_bytes(r->saved_var[i].t);
+    }
+    return bytes;
+}
+
+// One checkpoint has to fit; that all do is said where they do not.
+static void check_room(const hap_rank *r, const char *path, bool every, char *why, int n)
+{
+    const hap_options *o = &r->opt;
+    int64_t bytes = bytes_of(r, false), room = hap_room(path);
+    int64_t count =
+        every && o->save_every > 0 && !o->keep && !o->epochs ? o->steps / o->save_every : 1;
+    hap_room_check(path, bytes, why, n);
+    if (why[0] || count < 2 || room < 0 || bytes == 0 || room / bytes >= count) return;
+    fprintf(stderr,
+            "note: --save %s: %" PRId64 " checkpoints of %.4g MB, %.4g MB are free there; --keep N "
+            "keeps the newest\n",
+            o->save, count, (double)bytes * 1e-6, (double)room * 1e-6);
+}
+
 static void check_folder(const hap_rank *r, char *why, int n)
 {
     const char *path = r->opt.save;
     struct stat st;
-    if (stat(path, &st) != 0 && (errno != ENOENT || mkdir(path, 0777) != 0)) {
+    if (strlen(path) > HAP_LONGEST_PATH) {
+        snprintf(why, (size_t)n, "%.40s…: the name is too long", path);
+    } else if (stat(path, &st) != 0 && (errno != ENOENT || mkdir(path, 0777) != 0)) {
         snprintf(why, (size_t)n, "%s: %s", path, strerror(errno));
     } else if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode)) {
         snprintf(why, (size_t)n, "%s: %s (the name of a single file ends in .safetensors)", path,
@@ -260,20 +289,11 @@ static void check_folder(const hap_rank *r, char *why, int n)
     } else if (access(path, W_OK) != 0) {
         snprintf(why, (size_t)n, "%s: %s", path, strerror(errno));
     } else {
+        char inside[2200];
         hap_temp_sweep(path, NULL, r->host);
+        snprintf(inside, sizeof inside, "%s/step", path);
+        check_room(r, inside, true, why, n);
     }
-}
-
-static void check_written(const char *path, char *why, int n)
-{
-    char folder[2200];
-    struct stat st;
-    hap_folder_of(path, folder, sizeof folder);
-    bool there = stat(path, &st) == 0;
-    if (there && S_ISDIR(st.st_mode))
-        snprintf(why, (size_t)n, "%s: a folder", path);
-    else if (access(there ? path : folder, W_OK) != 0)
-        snprintf(why, (size_t)n, "%s: %s", path, strerror(errno));
 }
 
 void hap_checkpoint_check(const hap_rank *r, char *why, int n)
@@ -283,17 +303,19 @@ void hap_checkpoint_check(const hap_rank *r, char *why, int n)
     if (o->keep && (!o->save || file)) snprintf(why, (size_t)n, "--keep wants --save FOLDER");
     if (r->id == 0 && o->save && !why[0]) {
         if (file)
-            hap_file_check(o->save, why, n);
+            hap_file_check(o->save, r->host, why, n);
         else
             check_folder(r, why, n);
         if (file && !why[0]) sweep_beside(r, o->save);
+        if (file && !why[0]) check_room(r, o->save, false, why, n);
     }
     if (r->id == 0 && o->save_grads && !why[0]) {
-        hap_file_check(o->save_grads, why, n);
+        hap_file_check(o->save_grads, r->host, why, n);
         if (!why[0]) sweep_beside(r, o->save_grads);
+        if (!why[0]) hap_room_check(o->save_grads, bytes_of(r, true), why, n);
     }
-    if (r->id == 0 && o->trace && !why[0]) check_written(o->trace, why, n);
-    if (r->id == 0 && o->metrics && !why[0]) check_written(o->metrics, why, n);
+    if (r->id == 0 && o->trace && !why[0]) hap_stream_check(o->trace, why, n);
+    if (r->id == 0 && o->metrics && !why[0]) hap_stream_check(o->metrics, why, n);
     for (int i = 0; i < r->n_saved_vars; i++)
         grads |= r->saved_var[i].kind == HAP_VAR_GRAD;
     if (o->save_grads && !grads && !why[0])

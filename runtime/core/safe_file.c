@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "core/shards.h"
@@ -163,17 +164,74 @@ bool hap_copy_file(const char *from, const char *to)
     return ok;
 }
 
-void hap_file_check(const char *path, char *why, int n)
+static const char *kind_of(mode_t mode)
+{
+    return S_ISDIR(mode)    ? "a folder"
+           : S_ISLNK(mode)  ? "a symbolic link"
+           : S_ISFIFO(mode) ? "a FIFO"
+                            : "a device or socket";
+}
+
+static bool too_long(const char *path, const char *name, char *why, int n)
+{
+    char folder[2200];
+    if (strlen(path) > HAP_LONGEST_PATH) {
+        snprintf(why, (size_t)n, "%.40s…: the name is too long", path);
+        return true;
+    }
+    hap_folder_of(path, folder, sizeof folder);
+    errno = 0;
+    long most = pathconf(folder, _PC_NAME_MAX);
+    if (most < 0 || (long)strlen(name) <= most) return false;
+    snprintf(why, (size_t)n, "%.40s…: the name is too long: %zu bytes, the folder takes %ld",
+             base_of(path), strlen(name), most);
+    return true;
+}
+
+void hap_stream_check(const char *path, char *why, int n)
 {
     char folder[2200];
     struct stat st;
+    if (too_long(path, base_of(path), why, n)) return;
+    hap_folder_of(path, folder, sizeof folder);
+    bool there = stat(path, &st) == 0;
+    if (there && (S_ISDIR(st.st_mode) || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+        snprintf(why, (size_t)n, "%s: %s", path, kind_of(st.st_mode));
+    else if (access(there ? path : folder, W_OK) != 0)
+        snprintf(why, (size_t)n, "%s: %s", path, strerror(errno));
+    else if (!there || S_ISREG(st.st_mode))
+        hap_room_check(path, 1, why, n);
+}
+
+int64_t hap_room(const char *path)
+{
+    char folder[2200];
+    struct statvfs v;
+    hap_folder_of(path, folder, sizeof folder);
+    if (statvfs(folder, &v) != 0 || v.f_frsize == 0 || v.f_blocks == 0) return -1;
+    return v.f_bavail > INT64_MAX / v.f_frsize ? INT64_MAX : (int64_t)(v.f_bavail * v.f_frsize);
+}
+
+void hap_room_check(const char *path, int64_t bytes, char *why, int n)
+{
+    int64_t room = hap_room(path);
+    if (room < 0 || room >= bytes) return;
+    if (room == 0)
+        snprintf(why, (size_t)n, "%s: %s", path, strerror(ENOSPC));
+    else
+        snprintf(why, (size_t)n, "%s: it takes %.4g MB, %.4g MB are free there", path,
+                 (double)bytes * 1e-6, (double)room * 1e-6);
+}
+
+void hap_file_check(const char *path, const char *host, char *why, int n)
+{
+    char folder[2200], temp[2400];
+    struct stat st;
+    hap_temp_name(path, host, temp, sizeof temp);
+    if (too_long(path, base_of(temp), why, n)) return;
     hap_folder_of(path, folder, sizeof folder);
     if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        snprintf(why, (size_t)n, "%s: %s: nothing is written over it", path,
-                 S_ISDIR(st.st_mode)    ? "a folder"
-                 : S_ISLNK(st.st_mode)  ? "a symbolic link"
-                 : S_ISFIFO(st.st_mode) ? "a FIFO"
-                                        : "a device or socket");
+        snprintf(why, (size_t)n, "%s: %s: nothing is written over it", path, kind_of(st.st_mode));
         return;
     }
     if (access(folder, W_OK) != 0 || stat(folder, &st) != 0)

@@ -9,6 +9,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+// Of --save and its like: what is put behind it fits in the buffers of a path.
+enum { HAP_LONGEST_PATH = 2000 };
 
 void hap_folder_of(const char *path, char *folder, size_t n); // "." where path has no slash
 void hap_temp_name(const char *path, const char *host, char *temp, size_t n);
@@ -22,7 +26,14 @@ bool hap_write_text(const char *path, const char *text, size_t bytes); // and to
 bool hap_copy_file(const char *from, const char *to);                  // the same
 bool hap_remove_folder(const char *path); // its files, then itself; false if more is in it
 
-// "" or why a file of this name cannot be written by renaming a temporary beside it.
-void hap_file_check(const char *path, char *why, int n);
+// "" or why a file of this name cannot be written by renaming a temporary beside it; or by opening
+// it. No name is too long, no FIFO waits for a reader.
+void hap_file_check(const char *path, const char *host, char *why, int n);
+void hap_stream_check(const char *path, char *why, int n);
+// "" or why so many bytes cannot be written to a file of this name: no room on its disk. A limit
+// for the start of a run: others write there too.
+void hap_room_check(const char *path, int64_t bytes, char *why, int n);
+// Bytes that are free there; -1: not known.
+int64_t hap_room(const char *path);
 
 #endif

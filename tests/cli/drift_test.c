@@ -112,6 +112,7 @@ START_TEST(lines_in_parts)
         ck_assert(drift_hear(&x, "pace 4 6 0.25 2 1 1") == (k == 1));
     }
     near(drift_of(&x, 1), 3);
+    teardown();
     setup();
     for (int k = 0; k < 3; k++)
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)

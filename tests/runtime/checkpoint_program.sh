@@ -22,6 +22,7 @@ done
 wraps=
 for call in fsync unlink rmdir mkdir rename posix_fallocate renameat2; do wraps+=" -Wl,--wrap=$call"; done
 cc -std=c11 -DN=1 tests/programs/fit.c tests/programs/crash_at.c $(pkg-config --cflags --libs haprt) $wraps -o "$dir/crash" || exit 1
+cc -std=c11 -DN=1 tests/programs/fit.c tests/programs/small_disk.c $(pkg-config --cflags --libs haprt) -Wl,--wrap=statvfs -o "$dir/small" || exit 1
 sed 's/hap_init(&argc, &argv, "[^"]*"/hap_init(\&argc, \&argv, "another"/' tests/programs/fit.c >"$dir/other.c"
 cc -std=c11 -DN=1 "$dir/other.c" $(pkg-config --cflags --libs haprt) -o "$dir/other" || exit 1
 
@@ -131,6 +132,25 @@ says 1 'link.safetensors: a symbolic link' fit1 --save "$dir/link.safetensors"
 says 1 'null: a device' fit1 --save-grads /dev/null
 says 1 'file: a file, where checkpoints want a folder' fit1 --save "$dir/file"
 says 1 'folder.json: a folder' fit1 --trace "$dir/folder.json"
+says 1 'fifo.safetensors: a FIFO' fit1 --trace "$dir/fifo.safetensors"
+says 1 'fifo.safetensors: a FIFO' fit1 --metrics "$dir/fifo.safetensors"
+fit fit1 --steps 1 --metrics /dev/null
+# A name that fits, but for what the temporary beside it has in front and behind.
+long=$(printf 'n%.0s' $(seq 240)).safetensors
+for option in --save --save-grads; do says 1 'nnn…: the name is too long: [0-9]* bytes, the folder takes 255' fit1 $option "$dir/$long"; done
+says 1 'nnn…: the name is too long: [0-9]* bytes, the folder takes 255' fit1 --metrics "$dir/$long$long"
+says 1 'too long' fit1 --save "$dir/$(printf '%.0s/././././././././././.' $(seq 120))/x"
+# Too little room for a checkpoint, for some of them, for anything.
+for name in one.safetensors folder; do
+    ROOM=100 says 1 "$name(/step)?: it takes 0.000[0-9]* MB, 0.0001 MB are free there" small --save "$dir/$name"
+    ROOM=0 says 1 "$name(/step)?: No space left on device" small --save "$dir/$name"
+done
+ROOM=1500 fit small --steps 9 --save "$dir/few" --save-every 1
+grep -q '^note: --save .*few: 9 checkpoints of 0.000[0-9]* MB, 0.0015 MB are free there; --keep N' "$dir/err" || { wrong "no note of the room"; cat "$dir/err"; }
+ROOM=1500 fit small --steps 9 --save "$dir/few" --save-every 1 --keep 2 --init "$dir/few"
+grep -q '^note:' "$dir/err" && wrong "a note where two checkpoints are kept"
+ROOM=0 says 1 'log: No space left on device' small --metrics "$dir/log"
+ROOM=0 fit small --steps 1 --metrics /dev/null
 says 1 'run: step-4 is in it, and this run begins at step 0: --init .*run goes on from there' fit1 --save "$dir/run"
 says 1 '--keep wants --save FOLDER' fit1 --save "$dir/one.safetensors" --keep 1
 says 2 '--fresh without --init' fit1 --fresh
