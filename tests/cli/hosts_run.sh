@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # hapc run over the hosts of a cluster file: Open MPI starts its daemon for the second machine by a
 # stand-in for ssh that opens a clean shell here, so the ranks there get only what the launch line
-# hands on, and have no heartbeat. (Two hosts for real are not tested.)
+# hands on, and have no heartbeat. (tests/cli/hosts_net.sh has hosts with addresses of their own.)
 set -u
 . tests/cli/one_message.sh
 mpirun --version 2>/dev/null | grep -Eq 'Open MPI|OpenRTE' || { echo "skipped: not Open MPI"; exit 77; }
