@@ -420,6 +420,11 @@ static const cost_curve *curve_of(const cost_model *m, int cls, int key)
     return at ? &m->curves->curve.p[at - 1] : NULL;
 }
 
+double cost_slowdown(const cl_class *c)
+{
+    return c->slowdown > 0 ? c->slowdown : 1;
+}
+
 double cost_factor_of_op(const cost_model *m, int cls, ir_op op)
 {
     const known_class *x = class_of(m, cls);

@@ -18,11 +18,6 @@ static double launch_of(const cl_class *c)
     return cost_slowdown(c) * (c->launch > 0 ? c->launch : usual);
 }
 
-double cost_slowdown(const cl_class *c)
-{
-    return c->slowdown > 0 ? c->slowdown : 1;
-}
-
 double cost_launch(const cost_model *m, int cls)
 {
     return launch_of(&m->cluster->cls[cls]);
