@@ -474,34 +474,22 @@ static cli_staged staged_of(hb_arena *a, const request *q, const cli_inputs *in,
                                   .stages = hb_str_c(a, q->stages)}};
 }
 
-// Seconds of the best plan without stages, of which nothing else is kept; HUGE_VAL: none fits.
-static double whole_seconds(const request *q, const cli_inputs *in)
-{
-    hb_arena *own = hb_arena_new();
-    request alone = *q;
-    alone.syn.baselines = false;
-    syn_result r = plan(own, &alone, in, true);
-    double sec = r.status == SYN_OK ? r.predicted_sec : HUGE_VAL;
-    hb_arena_free(own);
-    return sec;
-}
-
 // --stages auto. CLI_GO: no stages are faster than the best plan without them, *res. That is kept
 // from the start only where it is shown beside stages: it may take much memory.
 static int plan_or_stages(hb_arena *a, const request *q, const cli_inputs *in, cli_staged *x,
                           syn_result *res)
 {
     bool shown = x->out || (!x->json && !x->quiet);
-    double sec;
+    syn_staged_result s = {.status = SYN_INFEASIBLE};
+    int code;
     if (shown) {
         *res = plan(a, q, in, true);
         x->about.whole = res;
-        sec = res->status == SYN_OK ? res->predicted_sec : HUGE_VAL;
+        code = cli_search_stages(a, in, &q->syn,
+                                 res->status == SYN_OK ? res->predicted_sec : HUGE_VAL, &s);
     } else {
-        sec = whole_seconds(q, in);
+        code = cli_stages_alone(a, in, &q->syn, &s);
     }
-    syn_staged_result s = {.status = SYN_INFEASIBLE};
-    int code = cli_search_stages(a, in, &q->syn, sec, &s);
     if (code != CLI_GO) return code;
     if (s.plan && in->cluster->cls[0].kind == CL_GPU)
         fputs("hapc: note: stages do not run on GPUs yet; --stages off plans what does\n", stderr);

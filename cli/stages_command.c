@@ -1,5 +1,6 @@
 #include "cli/stages_command.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -205,12 +206,47 @@ int cli_plan_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, con
     return cli_give_stages(a, in, &compared, &res);
 }
 
+static int found(const hb_diag *d, const syn_staged_result *r)
+{
+    hb_diag_print(d, stderr);
+    if (hb_diag_count(d) > 0) return CLI_INPUT;
+    return !r->plan && r->status == SYN_FAILED_CHECK ? no_plan(r) : CLI_GO;
+}
+
 int cli_search_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, double worth,
                       syn_staged_result *out)
 {
     hb_diag *d = hb_diag_new(a);
-    *out = syn_search_stages(a, in->g, &in->model, o, worth, d);
-    hb_diag_print(d, stderr);
-    if (hb_diag_count(d) > 0) return CLI_INPUT;
-    return !out->plan && out->status == SYN_FAILED_CHECK ? no_plan(out) : CLI_GO;
+    *out = syn_best_stages(syn_stage_tables(a, in->g, &in->model, o, worth, d), worth);
+    return found(d, out);
+}
+
+// Seconds of the best plan without stages, of which nothing else is kept; HUGE_VAL: none takes less
+// than `worth` (HUGE_VAL: none fits).
+static double whole_seconds(const cli_inputs *in, const syn_options *o, double worth)
+{
+    hb_arena *own = hb_arena_new();
+    syn_options whole = *o;
+    whole.baselines = false;
+    whole.worth = isfinite(worth) ? worth : 0;
+    syn_result r = syn_plan(own, in->g, &in->model, &whole);
+    double sec = r.status == SYN_OK ? r.predicted_sec : HUGE_VAL;
+    hb_arena_free(own);
+    return sec;
+}
+
+int cli_stages_alone(hb_arena *a, const cli_inputs *in, const syn_options *o,
+                     syn_staged_result *out)
+{
+    hb_diag *d = hb_diag_new(a);
+    syn_stage_search *x = syn_stage_tables(a, in->g, &in->model, o, HUGE_VAL, d);
+    double promise = syn_stage_promise(x), whole = HUGE_VAL;
+    if (isfinite(promise)) whole = whole_seconds(in, o, promise);
+    *out = syn_best_stages(x, whole);
+    // Without stages, what takes less than promised was looked for. Stages that take more are
+    // compared with what takes less than they do.
+    if (out->plan && isinf(whole) && out->plan->predicted_sec > promise &&
+        whole_seconds(in, o, out->plan->predicted_sec) < HUGE_VAL)
+        out->plan = NULL;
+    return found(d, out);
 }

@@ -20,6 +20,10 @@ int cli_plan_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, con
 // or says why there is none.
 int cli_search_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, double worth,
                       syn_staged_result *out);
+// The same, of stages that take less than the best plan without them. That is not kept, and it is
+// planned in full only where it may be faster.
+int cli_stages_alone(hb_arena *a, const cli_inputs *in, const syn_options *o,
+                     syn_staged_result *out);
 // Writes and reports a plan of stages. Returns the exit code.
 int cli_give_stages(hb_arena *a, const cli_inputs *in, const cli_staged *x,
                     const syn_staged_result *r);

@@ -34,7 +34,7 @@ typedef struct found { // the quickest pipeline of one table
     bool again;
 } found;
 
-typedef struct searcher {
+struct syn_stage_search {
     hb_arena *a;
     ir_graph *step;
     const cost_model *m;
@@ -53,7 +53,8 @@ typedef struct searcher {
     double lead_sec;          // less than which counts
     hb_str why;
     double begin;
-} searcher;
+};
+typedef syn_stage_search searcher;
 
 // --- groups ---
 
@@ -337,8 +338,8 @@ static int by_seconds(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-// Many stages are planned on all devices of their machines, and on the kind of mesh, that their
-// costs are of.
+// Many stages are planned as their costs were: briefly, on all devices of their machines, on the
+// same kind of mesh.
 static bool many(const found *f)
 {
     return f->plan.n > SYN_STAGE_MOVES;
@@ -374,6 +375,7 @@ static syn_staged_result plan_found(searcher *x, hb_arena *a, syn_known_stages *
     int *rank[IR_MAX_STAGES];
     syn_options o = *x->o;
     o.all_devices = o.all_devices || many(f);
+    o.brief = many(f);
     bool *all = HB_ARRAY(a, bool, x->step->n_blocks + 1);
     for (int b = 0; b < x->step->n_blocks; b++)
         all[b] = true;
@@ -452,25 +454,40 @@ static void plan_best(searcher *x)
     if (best && hb_diag_count(x->d) == 0) move_layers(x, best);
 }
 
-syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_model *m,
-                                    const syn_options *o, double worth, hb_diag *d)
+syn_stage_search *syn_stage_tables(hb_arena *a, ir_graph *step, const cost_model *m,
+                                   const syn_options *o, double worth, hb_diag *d)
 {
-    searcher x = {
-        .a = a, .step = step, .m = m, .o = o, .d = d, .best = INFINITY, .begin = pool_now()};
-    syn_staged_result r = {.status = SYN_INFEASIBLE};
-    x.layers = syn_layers_new(a, step);
-    x.lead_sec = worth;
-    r.why = m->cluster->n_machines < 2 ? HB_STR("stages want two machines or more")
-                                       : HB_STR("stages want two layers or more");
-    if (!x.layers || m->cluster->n_machines < 2) return r;
-    x.why = HB_STR("no stages fit in memory");
-    find_kinds(&x);
-    make_tables(&x, worth);
-    x.lead =
-        (syn_staged_result){.status = SYN_INFEASIBLE, .why = isinf(worth) ? x.why : (hb_str){0}};
-    plan_best(&x);
-    r = x.lead;
-    if (r.plan) r.plan->plan_sec = pool_now() - x.begin;
-    syn_finish_stages(a, &r);
+    searcher *x = HB_NEW(a, searcher);
+    *x = (searcher){.a = a,
+                    .step = step,
+                    .m = m,
+                    .o = hb_copy(a, o, sizeof *o),
+                    .d = d,
+                    .best = INFINITY,
+                    .begin = pool_now(),
+                    .layers = syn_layers_new(a, step)};
+    x->why = m->cluster->n_machines < 2 ? HB_STR("stages want two machines or more")
+                                        : HB_STR("stages want two layers or more");
+    if (!x->layers || m->cluster->n_machines < 2) return x;
+    x->why = HB_STR("no stages fit in memory");
+    find_kinds(x);
+    make_tables(x, worth);
+    if (isfinite(worth) || x->found.n > 0) x->why = (hb_str){0};
+    return x;
+}
+
+double syn_stage_promise(const syn_stage_search *x)
+{
+    return x->best * SYN_STAGE_NEAR;
+}
+
+syn_staged_result syn_best_stages(syn_stage_search *x, double worth)
+{
+    x->lead_sec = worth;
+    x->lead = (syn_staged_result){.status = SYN_INFEASIBLE, .why = x->why};
+    plan_best(x);
+    syn_staged_result r = x->lead;
+    if (r.plan) r.plan->plan_sec = pool_now() - x->begin;
+    syn_finish_stages(x->a, &r);
     return r;
 }

@@ -75,6 +75,7 @@ typedef struct planner {
     // Among few layers: where the plans ended that are to be planned whole.
     HB_VEC(ending) endings;
     bool kept;                  // the whole takes about what few layers promised
+    bool hopeless;              // with any memory they take longer than what is to be beaten
     double bar;                 // seconds of a plan on other devices, to be beaten; 0: none
     syn_known_sets known[2];    // of searches without memory first and with it
     double old_best, old_leads; // the fastest without memory first: without pairs, in all; 0: none
@@ -415,6 +416,8 @@ static void plan_variants(planner *p)
     p->loose = !o->pins && o->strategy == SYN_AUTO;
     plan(p, first, o->again ? o->again : none, NULL);
     if (p->least_share <= 0) return; // parameters and moments alone do not fit
+    p->hopeless = p->o->worth > 0 && p->quickest >= p->o->worth;
+    if (p->hopeless) return;
     bool plain_fits = fitting(p);
     double first_share = p->least_share;
     bool enough = fitting(p) && large(p);
@@ -544,7 +547,7 @@ static ending *next_ending(const planner *whole, planner *few, const bool *done)
     for (int i = 0; i < few->endings.n; i++) {
         ending *e = &few->endings.p[i];
         bool skip = done[i];
-        skip = skip || (fitting(whole) && e->sec * gain > whole->plain_sec);
+        skip = skip || e->sec * gain > to_beat(whole);
         for (int k = 0; k < few->endings.n && !skip; k++)
             skip = done[k] && few->endings.p[k].chunks == e->chunks &&
                    few->endings.p[k].lead.memory_first == e->lead.memory_first &&
@@ -566,6 +569,19 @@ static bool short_of_workspace(const planner *few)
     return is;
 }
 
+// Of a step that is planned for less than `worth` seconds alone.
+static planner planner_of(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o)
+{
+    return (planner){.a = a,
+                     .step = step,
+                     .m = m,
+                     .o = o,
+                     .begin = pool_now(),
+                     .bar = o->worth,
+                     .old_best = o->worth,
+                     .old_leads = o->worth};
+}
+
 // The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
 // the arena counts among few layers in both orders, and an arena may take more than the live bytes.
 // Whether it is worth another look.
@@ -577,11 +593,13 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     quick.wary = wary;
     if (quick.time_limit_sec > 0) // the rest is for all layers
         quick.time_limit_sec = SYN_FEW_TIME * left(p);
-    planner few = {.a = p->a, .step = few_step, .m = p->m, .o = &quick, .begin = pool_now()};
+    planner few = planner_of(p->a, few_step, p->m, &quick);
     if (over(p)) return false;
     plan_variants(&few);
     plan_sets(&few);
     p->spent += few.spent;
+    p->hopeless = few.hopeless;
+    if (p->hopeless) return false;
     bool *done = HB_ARRAY(p->a, bool, few.endings.n + 1);
     bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
     for (int n = 0; n < SYN_ENDINGS; n++) {
@@ -596,16 +614,26 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     return !p->kept && !wary && short_of_workspace(&few);
 }
 
+static syn_result none_worth(const planner *p)
+{
+    return (syn_result){.status = SYN_INFEASIBLE,
+                        .why = hb_fmt(p->a, "no plan takes less than %.6g ms", p->bar * 1e3),
+                        .plan_sec = p->spent};
+}
+
 syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *options)
 {
     syn_options *o = hb_copy(a, options, sizeof *options);
     o->time_limit_sec *= SYN_SEARCH_TIME; // the rest is for placing and proving
-    planner p = {.a = a, .step = step, .m = m, .o = o, .begin = pool_now()};
+    planner p = planner_of(a, step, m, o);
     bool may_fold = o->strategy == SYN_AUTO && !o->pins && !o->again && step->nodes.n > SYN_LARGE;
     ir_graph *few = may_fold ? ir_fold(a, step, SYN_FEW_LAYERS) : NULL;
     if (few && plan_from_few(&p, few, false)) plan_from_few(&p, few, true);
+    if (p.hopeless) return none_worth(&p);
     if (!few || !(p.kept || (fitting(&p) && over(&p)))) {
-        planner whole = {.a = a, .step = step, .m = m, .o = o, .begin = p.begin, .spent = p.spent};
+        planner whole = planner_of(a, step, m, o);
+        whole.begin = p.begin;
+        whole.spent = p.spent;
         plan_variants(&whole);
         plan_sets(&whole);
         whole.kept = p.kept;
@@ -613,5 +641,7 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
             p = whole;
         p.spent = whole.spent;
     }
+    if (p.bar > 0 && !(p.any && p.best.status == SYN_OK && p.best.predicted_sec < p.bar))
+        return none_worth(&p);
     return result_of(&p);
 }

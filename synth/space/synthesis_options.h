@@ -40,6 +40,7 @@ typedef struct syn_options {
     int64_t micro_batches;           // syn_plan: so many; 0: its choice
     const bool *again;               // syn_plan: blocks to compute again; NULL: its choice
     bool vary_chunks, vary_blocks;   // syn_plan: chosen for a large graph, too, that has a plan
+    double worth;                    // syn_plan: seconds that a plan must beat; 0: none
     const syn_lead *lead;            // NULL: none
     bool all_devices;                // none is left out
     bool brief;                   // starting ratios alone, without what makes a plan better still

@@ -48,7 +48,8 @@ static syn_staged_result searched(hb_arena *a, ir_graph *g, const cl_cluster *c,
     hb_diag *d = hb_diag_new(a);
     syn_options o = syn_default_options();
     o.log = getenv("HAP_TEST_LOG") ? stderr : NULL;
-    syn_staged_result r = syn_search_stages(a, g, &(cost_model){.cluster = c}, &o, worth, d);
+    const cost_model m = {.cluster = c};
+    syn_staged_result r = syn_best_stages(syn_stage_tables(a, g, &m, &o, worth, d), worth);
     hb_diag_print(d, stderr);
     ck_assert_int_eq(hb_diag_count(d), 0);
     return r;
