@@ -1,6 +1,7 @@
 #include "synth/search/plan_stages.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "ir/variant.h"
 #include "synth/certify/check_stages.h"
@@ -251,21 +252,36 @@ static void take_programs(syn_staged *p, syn_program *const *program)
     }
 }
 
-// Stages wait for each other less if gradients are sent first, but inside them less is left to hide
-// collectives. Takes what is faster.
-static void gradients_first(planner *x, syn_staged *p)
+// Takes these programs if the plan is faster with them.
+static bool faster_with(planner *x, syn_staged *p, syn_program *const *program)
 {
     double sec = p->predicted_sec;
     syn_program **was = HB_ARRAY(x->a, syn_program *, p->n);
     for (int s = 0; s < p->n; s++)
-        was[s] = p->stage[s].program;
-    syn_program **new = plan_gradients_first(x, p);
-    if (!new) return;
-    take_programs(p, new);
+        was[s] = program[s] ? p->stage[s].program : NULL;
+    take_programs(p, program);
     order(x, p);
-    if (p->predicted_sec < sec) return;
+    if (p->predicted_sec < sec) return true;
     take_programs(p, was);
     order(x, p);
+    return false;
+}
+
+// Stages wait for each other less if gradients are sent first, but inside them less is left to hide
+// collectives. Takes what is faster: in all stages, and where they are few, in each.
+static void gradients_first(planner *x, syn_staged *p)
+{
+    syn_program **other = plan_gradients_first(x, p), **one = HB_ARRAY(x->a, syn_program *, p->n);
+    if (!other) return;
+    bool few = p->n <= SYN_STAGE_MOVES;
+    for (int s = 0; s < p->n; s++)
+        one[s] = p->stage[s].program;
+    if (faster_with(x, p, other)) other = hb_copy(x->a, one, sizeof *one * (size_t)p->n);
+    for (int s = 0; s < p->n && few; s++) {
+        memset(one, 0, sizeof *one * (size_t)p->n);
+        one[s] = other[s];
+        if (one[s] && one[s] != p->stage[s].program) (void)faster_with(x, p, one);
+    }
 }
 
 static syn_staged_result plan(planner *x, const ir_graph *g)

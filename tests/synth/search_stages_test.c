@@ -55,12 +55,17 @@ static syn_staged_result searched(hb_arena *a, ir_graph *g, const cl_cluster *c,
     return r;
 }
 
-static ir_graph *tiny(hb_arena *a)
+static ir_graph *model(hb_arena *a, const char *path)
 {
-    ir_graph *g = ir_build(a, "examples/gpt2-tiny/graph.json", &(ir_options){0}, hb_diag_new(a));
+    ir_graph *g = ir_build(a, path, &(ir_options){0}, hb_diag_new(a));
     ck_assert(g);
     ir_blocks(g);
     return g;
+}
+
+static ir_graph *tiny(hb_arena *a)
+{
+    return model(a, "examples/gpt2-tiny/graph.json");
 }
 
 // Layers by turns on machines, each machine at most once.
@@ -134,6 +139,34 @@ START_TEST(worth)
 }
 END_TEST
 
+// Without stages, for less than so many seconds alone: what is found without that limit, or none.
+START_TEST(whole)
+{
+    static const char *const path[] = {"examples/gpt2-tiny/graph.json",
+                                       "examples/gpt2/graph.json"}; // searched among few layers
+    int n = test_cases(1, 2, 2);
+    for (int k = 0; k < n; k++) {
+        hb_arena *a = hb_arena_new();
+        ir_graph *g = model(a, path[k]);
+        const cost_model m = {.cluster = cluster_of(a, "1 GB/s", 2)};
+        syn_options o = syn_default_options();
+        ck_assert(k == 0 || g->nodes.n > SYN_LARGE);
+        syn_result r = syn_plan(a, g, &m, &o);
+        ck_assert_int_eq(r.status, SYN_OK);
+        o.worth = 1.05 * r.predicted_sec;
+        syn_result near = syn_plan(a, g, &m, &o);
+        ck_assert_int_eq(near.status, SYN_OK);
+        ck_assert_double_lt(near.predicted_sec, o.worth);
+        o.worth = 0.9 * r.predicted_sec;
+        syn_result none = syn_plan(a, g, &m, &o);
+        ck_assert(none.status == SYN_INFEASIBLE || none.predicted_sec < o.worth);
+        o.worth = 1e-3 * r.predicted_sec;
+        ck_assert_int_eq(syn_plan(a, g, &m, &o).status, SYN_INFEASIBLE);
+        hb_arena_free(a);
+    }
+}
+END_TEST
+
 START_TEST(few)
 {
     hb_arena *a = hb_arena_new();
@@ -157,6 +190,7 @@ int main(void)
     tcase_set_timeout(c, 600);
     tcase_add_test(c, draw);
     tcase_add_test(c, worth);
+    tcase_add_test(c, whole);
     tcase_add_test(c, few);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
