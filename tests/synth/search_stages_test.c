@@ -3,6 +3,8 @@
 //  draw     small models on unlike machines: no slower than stages that are drawn at random, in the
 //           number of micro-batches that is best for them, but for what the table leaves out
 //  worth    nothing that is not faster than what is known
+//  whole    a plan without stages that is of use only below so many seconds
+//  monotone no slower with a machine more, more memory, a faster network
 //  few      one machine, or one layer, has no stages
 
 #include <check.h>
@@ -19,8 +21,10 @@
 // A table of costs adds layers up, what is drawn is simulated in full. Of the 180 draws at night
 // the worst was 3.7 % quicker.
 static const double NEAR = 1.05;
+enum { ROOMY = 8192 }; // MiB
 
-static cl_cluster *cluster_of(hb_arena *a, const char *network, int machines)
+// Machines of two devices of so many MiB, one of one slower with half of that; MB/s of the network.
+static cl_cluster *cluster_of(hb_arena *a, int network, int machines, int mib)
 {
     hb_diag *d = hb_diag_new(a);
     hb_source *src = HB_NEW(a, hb_source);
@@ -28,14 +32,14 @@ static cl_cluster *cluster_of(hb_arena *a, const char *network, int machines)
         a,
         "name: some\nmachines:\n"
         "  - name: a\n    count: %d\n    devices:\n"
-        "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: 8 GiB, memory_bandwidth: 8 GB/s}\n"
-        "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: 8 GiB, memory_bandwidth: 8 GB/s}\n"
+        "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: %d MiB, memory_bandwidth: 8 GB/s}\n"
+        "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: %d MiB, memory_bandwidth: 8 GB/s}\n"
         "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
         "  - name: b\n    devices:\n"
-        "      - {name: slow, kind: cpu, f32: 25 GFLOP/s, memory: 4 GiB, memory_bandwidth: 6 GB/s}\n"
+        "      - {name: slow, kind: cpu, f32: 25 GFLOP/s, memory: %d MiB, memory_bandwidth: 6 GB/s}\n"
         "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
-        "network: {bandwidth: %s, latency: 20 us}\nsource: datasheet\n",
-        machines, network);
+        "network: {bandwidth: %d MB/s, latency: 20 us}\nsource: datasheet\n",
+        machines, mib, mib, mib / 2, network);
     *src = (hb_source){HB_STR("some.yaml"), text};
     cl_cluster *c = cl_read_source(a, src, "clusters/devices.yaml", d);
     if (!c) hb_diag_print(d, stderr);
@@ -103,7 +107,7 @@ static double drawn(hb_arena *a, ir_graph *g, const cl_cluster *c, random_source
 
 START_TEST(draw)
 {
-    static const char *const network[] = {"100 MB/s", "1 GB/s"};
+    static const int network[] = {100, 1000};
     int n = test_cases(1, 3, 30);
     for (int k = 0; k < n; k++) {
         hb_arena *a = hb_arena_new();
@@ -113,7 +117,7 @@ START_TEST(draw)
             width[i] = 32 * (4 + random_below(&r, 3));
         ir_graph *g = k % 3 == 2 ? tiny(a) : small_mlp(a, 64, 8, width);
         if (k % 3 != 2) g->batch = 64;
-        const cl_cluster *c = cluster_of(a, network[k % 2], 1 + random_below(&r, 3));
+        const cl_cluster *c = cluster_of(a, network[k % 2], 1 + random_below(&r, 3), ROOMY);
         syn_staged_result x = searched(a, g, c, HUGE_VAL);
         ck_assert_msg(x.plan, "case %d: %.*s", k, HB_ARG(x.why));
         for (int i = 0; i < 6; i++) {
@@ -130,7 +134,7 @@ START_TEST(worth)
 {
     hb_arena *a = hb_arena_new();
     ir_graph *g = tiny(a);
-    const cl_cluster *c = cluster_of(a, "1 GB/s", 2);
+    const cl_cluster *c = cluster_of(a, 1000, 2, ROOMY);
     syn_staged_result x = searched(a, g, c, HUGE_VAL);
     ck_assert_msg(x.plan, "%.*s", HB_ARG(x.why));
     ck_assert_int_ge(x.plan->n, 2);
@@ -139,16 +143,21 @@ START_TEST(worth)
 }
 END_TEST
 
+static const cl_cluster *h200s(hb_arena *a)
+{
+    return cl_read(a, "clusters/h200x4.yaml", "clusters/devices.yaml", hb_diag_new(a));
+}
+
 // Without stages, for less than so many seconds alone: what is found without that limit, or none.
 START_TEST(whole)
 {
     static const char *const path[] = {"examples/gpt2-tiny/graph.json",
-                                       "examples/gpt2/graph.json"}; // searched among few layers
+                                       "examples/gpt2-xl/graph.json"}; // searched among few layers
     int n = test_cases(1, 2, 2);
     for (int k = 0; k < n; k++) {
         hb_arena *a = hb_arena_new();
         ir_graph *g = model(a, path[k]);
-        const cost_model m = {.cluster = cluster_of(a, "1 GB/s", 2)};
+        const cost_model m = {.cluster = k == 0 ? cluster_of(a, 1000, 2, ROOMY) : h200s(a)};
         syn_options o = syn_default_options();
         ck_assert(k == 0 || g->nodes.n > SYN_LARGE);
         syn_result r = syn_plan(a, g, &m, &o);
@@ -167,10 +176,49 @@ START_TEST(whole)
 }
 END_TEST
 
+// Seconds of the fastest plan, with stages or without; HUGE_VAL: none fits.
+static double fastest(hb_arena *a, ir_graph *g, const cl_cluster *c)
+{
+    syn_options o = syn_default_options();
+    syn_result r = syn_plan(a, g, &(cost_model){.cluster = c}, &o);
+    double sec = r.status == SYN_OK ? r.predicted_sec : HUGE_VAL;
+    syn_staged_result x = searched(a, g, c, sec);
+    return x.plan ? x.plan->predicted_sec : sec;
+}
+
+START_TEST(monotone)
+{
+    const char *first = getenv("HAP_TEST_SEED");
+    int n = test_cases(1, 3, 100), from = first ? atoi(first) : 0, slower = 0;
+    for (int k = from; k < from + n; k++) {
+        hb_arena *a = hb_arena_new();
+        random_source r = {(uint64_t)k + 1000};
+        int64_t width[9];
+        for (int i = 0; i <= 8; i++)
+            width[i] = 64 * (4 + random_below(&r, 3));
+        ir_graph *g = k % 2 == 1 ? tiny(a) : small_mlp(a, 64, 8, width);
+        if (k % 2 == 0) g->batch = 64;
+        int network = 50 << random_below(&r, 5), machines = 1 + random_below(&r, 3),
+            mib = (k % 2 == 1 ? 4 : 12) + random_below(&r, 24);
+        double less = fastest(a, g, cluster_of(a, network, machines, mib)), more;
+        if (k % 3 == 0) machines++;
+        if (k % 3 == 1) mib += mib / 2;
+        if (k % 3 == 2) network *= 2;
+        more = fastest(a, g, cluster_of(a, network, machines, mib));
+        slower += more > less;
+        if (more > less) printf("pair %d: %g ms, with more %g\n", k, less * 1e3, more * 1e3);
+        ck_assert_msg(isinf(less) || more <= NEAR * less, "pair %d: %g ms, with more %g", k,
+                      less * 1e3, more * 1e3);
+        hb_arena_free(a);
+    }
+    printf("monotone: %d of %d pairs slower\n", slower, n);
+}
+END_TEST
+
 START_TEST(few)
 {
     hb_arena *a = hb_arena_new();
-    const cl_cluster *c = cluster_of(a, "1 GB/s", 2);
+    const cl_cluster *c = cluster_of(a, 1000, 2, ROOMY);
     bool machine[3] = {true};
     int rank[8];
     syn_staged_result x = searched(a, tiny(a), cl_part(a, c, machine, rank), HUGE_VAL);
@@ -192,6 +240,10 @@ int main(void)
     tcase_add_test(c, worth);
     tcase_add_test(c, whole);
     tcase_add_test(c, few);
+    suite_add_tcase(s, c);
+    c = tcase_create("monotone");
+    tcase_set_timeout(c, 600);
+    tcase_add_test(c, monotone);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
