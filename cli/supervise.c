@@ -120,6 +120,8 @@ static void read_beats(watch *w)
             continue;
         if (b.count != w->beat[r].count || b.pid != w->beat[r].pid) w->moved = now();
         if (w->first_step < 0) w->first_step = b.step;
+        for (char *at = b.name; *at; at++) // a message of a port: several words as one
+            if (*at == ',') *at = ' ';
         w->beat[r] = b;
     }
 }

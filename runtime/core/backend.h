@@ -7,6 +7,8 @@
 
 #include "core/rank.h"
 
+struct hap_port_end;
+
 bool hap_backend_stages(void);      // whether it can do programs of stages
 void hap_backend_mesh(hap_rank *r); // r->size and r->coord are set: makes groups
 // Zeroed; fails rather than NULL. Called once a segment, by all ranks together.
@@ -27,6 +29,9 @@ hap_event *hap_backend_pair(hap_rank *r, const hap_pair *p);
 // Starts a collective checked by core (coll_geometry.h); the event is r's until waited for.
 hap_event *hap_backend_coll(hap_rank *r, const hap_coll_call *c);
 void hap_backend_wait(hap_rank *r, hap_event *e);
+// A message of a port (core/ports.h), checked by core, with its pieces: sends c->in[0], whose bytes
+// may be written over when the call is over, or gets c->out[0].
+void hap_backend_port(hap_rank *r, struct hap_port_end *e, bool send, const hap_op_call *c);
 void hap_backend_poll(hap_rank *r);                // progress, between ops
 hap_event *hap_backend_pending(const hap_rank *r); // an event not waited for; NULL if none
 

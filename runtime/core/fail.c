@@ -55,7 +55,9 @@ static _Noreturn HAP_PRINTF(3, 0) void fail(const hap_rank *r, int code, const c
                                             va_list args)
 {
     char text[1024];
-    int n = snprintf(text, sizeof text, "rank %d host %s", r->id, r->host[0] ? r->host : "?");
+    int n = snprintf(text, sizeof text, "rank %d", r->id);
+    if (r->n_stages > 1) n += snprintf(text + n, sizeof text - (size_t)n, " stage %d", r->stage);
+    n += snprintf(text + n, sizeof text - (size_t)n, " host %s", r->host[0] ? r->host : "?");
     if (r->in_step && r->rehearsal)
         n += snprintf(text + n, sizeof text - (size_t)n, " rehearsal");
     else if (r->in_step)
@@ -65,6 +67,11 @@ static _Noreturn HAP_PRINTF(3, 0) void fail(const hap_rank *r, int code, const c
                       r->line);
     n += snprintf(text + n, sizeof text - (size_t)n, ": ");
     if (r->doing) n += snprintf(text + n, sizeof text - (size_t)n, "%s: ", r->doing);
+    if (r->port)
+        n +=
+            snprintf(text + n, sizeof text - (size_t)n,
+                     "message %lld of port %d (%.80s) from stage %d to %d: ", (long long)r->message,
+                     r->port_number, r->port->name, r->port->from, r->port->to);
     vsnprintf(text + n, sizeof text - (size_t)n, format, args);
     let_lower_ranks_speak(r);
     fflush(stdout);

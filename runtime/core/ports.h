@@ -28,8 +28,7 @@ typedef struct hap_port_end {
     bool known;          // of a port of this rank's stage: pieces are found
     int n;
     hap_piece *piece;
-    // Receives are posted ahead: the first message of a port at the begin of a step, the next one
-    // when one has come, from the second step on.
+    // By way of host memory (port_host.h):
     int64_t messages, seen; // in the step before; in this one so far
     struct hap_post **post; // by piece: of the next message; NULL: not posted
     char **message;         // by piece
@@ -53,6 +52,9 @@ void hap_ports_close(hap_rank *r);
 
 // --- port_messages.c: for backends that run programs
 void hap_port_op(hap_rank *r, const hap_op_call *c);
-void hap_ports_step(hap_rank *r); // a step begins
+// From here to hap_port_ends heartbeats and failures name the port and the message, which counts
+// from 0 in a step: of a port of micro-batches it is the micro-batch's number.
+void hap_port_begins(hap_rank *r, const hap_port_end *e, int64_t message);
+void hap_port_ends(hap_rank *r);
 
 #endif

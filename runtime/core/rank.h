@@ -74,7 +74,10 @@ struct hap_rank {
     uint64_t call_sum;   // of the calls of this step so far, if `summing` (core/call_sum.h)
     bool summing;
     struct hap_ports *ports;
-    int n_rings, ring; // places of the ring (0: none), and the one that is meant
+    const hap_port *port; // of the message that is sent or waited for; NULL: none
+    int port_number;      // its place in the table
+    int64_t message;      // counts from 0 in a step
+    int n_rings, ring;    // places of the ring (0: none), and the one that is meant
     int64_t ring_at[HAP_MAX_CLASSES], ring_bytes[HAP_MAX_CLASSES];
 
     // The run.

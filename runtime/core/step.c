@@ -23,7 +23,6 @@
 #include "core/learning_rate.h"
 #include "core/nan_check.h"
 #include "core/pace.h"
-#include "core/ports.h"
 #include "core/report.h"
 #include "core/stage_vars.h"
 #include "core/trace.h"
@@ -180,7 +179,6 @@ static void begin_pass(hap_rank *r)
     hap_nan_before_step(r);
     hap_backend_begin(r);
     r->in_step = true;
-    if (r->loaded) hap_ports_step(r);
     if (r->loaded && !r->evaluating && r->steps_done % HAP_SUM_EVERY == 0) hap_sum_begin(r);
     if (r->loaded) hap_comm_vote_start(r, (int)hap_stop_asked());
 }

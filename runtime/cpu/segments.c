@@ -7,6 +7,7 @@
 #include "core/backend.h"
 #include "core/comm.h"
 #include "core/fail.h"
+#include "core/port_host.h"
 #include "cpu/segments.h"
 
 char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes)
@@ -75,7 +76,7 @@ int hap_backend_rehearsals(hap_rank *r)
 
 void hap_backend_begin(hap_rank *r)
 {
-    (void)r;
+    if (r->loaded) hap_port_host_step(r);
 }
 
 void hap_backend_sync(hap_rank *r)

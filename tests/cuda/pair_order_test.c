@@ -398,6 +398,7 @@ static void begin(int n_ranks, int steps)
         memset(q, 0, sizeof *q);
         q->weight = weights[fake_draw(3)];
         q->r = (hap_rank){.id = i, .n_ranks = n_ranks, .n_axes = 1, .n_classes = 1};
+        q->r.member = i, q->r.n_members = n_ranks;
         q->r.size[0] = n_ranks, q->r.size[1] = 1;
         q->r.coord[0] = i;
         q->r.backend = &q->b;

@@ -374,6 +374,7 @@ static void begin(int mesh, const cuda_put_sizes *sizes)
         memset(q, 0, sizeof *q);
         q->weight = weights[fake_draw(3)];
         q->r = (hap_rank){.id = i, .n_ranks = fake.n, .n_axes = m[0], .n_classes = 1};
+        q->r.member = i, q->r.n_members = fake.n;
         q->r.size[0] = m[1], q->r.size[1] = m[2];
         q->r.coord[0] = m[0] == 2 ? i / m[2] : i;
         q->r.coord[1] = m[0] == 2 ? i % m[2] : 0;

@@ -88,7 +88,7 @@ static bool is_credit(CUdeviceptr at)
 {
     const char *flags = rank->seg[SEG_SYM] + rank->seg_bytes[SEG_SYM];
     int64_t i = ((char *)(uintptr_t)at - flags) / CUDA_PUT_FLAG_BYTES;
-    return i / rank->n_ranks % CUDA_PUT_KINDS == CUDA_PUT_CREDIT;
+    return i / rank->n_members % CUDA_PUT_KINDS == CUDA_PUT_CREDIT;
 }
 
 static CUresult without_credits(CUstream s, unsigned n, CUstreamBatchMemOpParams *op,

@@ -14,6 +14,7 @@
 #include "core/comm.h"
 #include "core/fail.h"
 #include "cuda/comm/cuda_descriptors.h"
+#include "cuda/device/cuda_backend.h"
 
 enum { SECONDS = 10 };
 
@@ -80,17 +81,17 @@ void cuda_descriptors_swap(hap_rank *r, int mine, const bool *want, int *got)
 {
     uint64_t job = 0;
     struct sockaddr_un a;
-    if (r->id == 0) HAP_CK(r, getrandom(&job, sizeof job, 0) == sizeof job, "no random number");
-    hap_comm_broadcast(r, &job, sizeof job);
+    if (r->member == 0) HAP_CK(r, getrandom(&job, sizeof job, 0) == sizeof job, "no random number");
+    MPI_Bcast(&job, sizeof job, MPI_BYTE, 0, cuda_of(r)->stage);
     int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    socklen_t n = address(&a, job, r->id);
+    socklen_t n = address(&a, job, r->member);
     HAP_CK(r, s >= 0 && bind(s, (struct sockaddr *)&a, n) == 0, "no Unix socket: %s",
            strerror(errno));
-    hap_comm_barrier(r); // every socket has its name
+    MPI_Barrier(cuda_of(r)->stage); // every socket has its name
     int left = 0;
-    bool *sent = hap_alloc(r, (size_t)r->n_ranks * sizeof *sent);
-    bool *reached = hap_alloc(r, (size_t)r->n_ranks * sizeof *reached);
-    for (int j = 0; j < r->n_ranks; j++) {
+    bool *sent = hap_alloc(r, (size_t)r->n_members * sizeof *sent);
+    bool *reached = hap_alloc(r, (size_t)r->n_members * sizeof *reached);
+    for (int j = 0; j < r->n_members; j++) {
         got[j] = -1;
         sent[j] = !want[j];
         left += 2 * want[j];
@@ -98,8 +99,8 @@ void cuda_descriptors_swap(hap_rank *r, int mine, const bool *want, int *got)
     double end = hap_seconds() + SECONDS;
     while (left > 0 && hap_seconds() < end) {
         int before = left;
-        for (int j = 0; j < r->n_ranks; j++) {
-            int done = sent[j] ? 0 : give(s, &(letter){job, r->id, j}, mine);
+        for (int j = 0; j < r->n_members; j++) {
+            int done = sent[j] ? 0 : give(s, &(letter){job, r->member, j}, mine);
             if (done == 0) continue;
             sent[j] = true;
             left -= done > 0 || got[j] >= 0 ? 1 : 2; // who cannot be reached sends nothing
@@ -107,7 +108,7 @@ void cuda_descriptors_swap(hap_rank *r, int mine, const bool *want, int *got)
         }
         letter l = {0};
         int fd = take(s, &l), from = l.from;
-        if (fd >= 0 && l.job == job && l.to == r->id && from >= 0 && from < r->n_ranks &&
+        if (fd >= 0 && l.job == job && l.to == r->member && from >= 0 && from < r->n_members &&
             want[from] && got[from] < 0 && (!sent[from] || reached[from])) {
             got[from] = fd;
             left--;

@@ -5,8 +5,8 @@
 
 #include "core/rank.h"
 
-// Gives `mine` to every rank with want[rank] and takes theirs to got[rank], -1
-// where none came in time. Called by all ranks of the program.
+// Gives `mine` to every member of the stage with want[member] and takes theirs to got[member], -1
+// where none came in time. Called by all of them.
 void cuda_descriptors_swap(hap_rank *r, int mine, const bool *want, int *got);
 
 #endif

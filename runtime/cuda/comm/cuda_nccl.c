@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/comm.h"
 #include "core/fail.h"
 #include "cuda/comm/cuda_nccl.h"
 
@@ -18,7 +17,8 @@ void cuda_nccl_check(hap_rank *r, ncclResult_t e, const char *call)
 
 int cuda_agree(hap_rank *r, int number)
 {
-    return hap_comm_min(r, number);
+    MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_INT, MPI_MIN, cuda_of(r)->stage);
+    return number;
 }
 
 ncclDataType_t cuda_nccl_type(hap_dtype t)
@@ -41,13 +41,13 @@ ncclDataType_t cuda_nccl_type(hap_dtype t)
 }
 
 // The communicator of this rank's group over the axes of the mask, members in order of coordinate.
-static ncclComm_t split(hap_rank *r, ncclComm_t world, unsigned mask)
+static ncclComm_t split(hap_rank *r, ncclComm_t all, unsigned mask)
 {
     int color = 0;
     ncclComm_t c = NULL;
     for (int a = 0; a < r->n_axes; a++)
         color = color * r->size[a] + (mask & AXIS(a) ? 0 : r->coord[a]);
-    cuda_nccl_check(r, ncclCommSplit(world, color, r->id, &c, NULL), "ncclCommSplit");
+    cuda_nccl_check(r, ncclCommSplit(all, color, r->member, &c, NULL), "ncclCommSplit");
     return c;
 }
 
@@ -75,14 +75,15 @@ void cuda_nccl_start(hap_rank *r)
                                                              cudaStreamNonBlocking, high),
                                 "cudaStreamCreate"));
     }
-    if (r->n_ranks == 1) return; // nothing to join
-    emulate_host(r);
+    if (r->n_ranks > 1) emulate_host(r);
+    if (r->n_members == 1) return; // nothing to join
     unsigned all = r->n_axes == 2 ? 3u : 1u;
     ncclUniqueId id;
     memset(&id, 0, sizeof id);
-    if (r->id == 0) cuda_nccl_check(r, ncclGetUniqueId(&id), "ncclGetUniqueId");
-    hap_comm_broadcast(r, &id, sizeof id);
-    cuda_nccl_check(r, ncclCommInitRank(&b->group[all], r->n_ranks, id, r->id), "ncclCommInitRank");
+    if (r->member == 0) cuda_nccl_check(r, ncclGetUniqueId(&id), "ncclGetUniqueId");
+    MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, b->stage);
+    cuda_nccl_check(r, ncclCommInitRank(&b->group[all], r->n_members, id, r->member),
+                    "ncclCommInitRank");
     if (all == 1) return;
     b->group[AXIS(0)] = split(r, b->group[all], AXIS(0));
     b->group[AXIS(1)] = split(r, b->group[all], AXIS(1));

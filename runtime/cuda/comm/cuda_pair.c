@@ -695,7 +695,7 @@ static void say_ways(const run *x, const cuda_pair_way way[WAYS], const float ms
     const int planned = x->p->tiles.how & HAP_TILE_FIRST ? 1 : 0;
     const bool all = x->b->x.verbose;
     for (int i = 0; i < WAYS; i++) {
-        if (!all && (x->r->id > 0 || kept == planned || (i != kept && i != planned))) continue;
+        if (!all && (x->r->member > 0 || kept == planned || (i != kept && i != planned))) continue;
         if (i > 1 && way[i].shape == way[1].shape) continue;
         fprintf(stderr, "rank %d pair of line %d: by %s%s %.4f ms%s%s\n", x->r->id, x->p->line,
                 way[i].shape    ? way[i].shape->name

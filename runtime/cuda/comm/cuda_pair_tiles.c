@@ -68,7 +68,7 @@ static bool same(const key *a, const key *b)
 
 static int coordinates(const hap_rank *r, int axis)
 {
-    return axis == HAP_BOTH ? r->n_ranks : axis < 0 ? 0 : r->size[axis];
+    return axis == HAP_BOTH ? r->n_members : axis < 0 ? 0 : r->size[axis];
 }
 
 // What the program says of the tensor on all ranks.

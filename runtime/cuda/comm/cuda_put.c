@@ -44,7 +44,7 @@ typedef struct cuda_puts {
 // Flags that are raised; behind them the numbers of launches.
 static int n_flags(const hap_rank *r)
 {
-    return CUDA_MASKS * (CUDA_PUT_KINDS * r->n_ranks + HAP_PAIR_CHUNKS);
+    return CUDA_MASKS * (CUDA_PUT_KINDS * r->n_members + HAP_PAIR_CHUNKS);
 }
 
 static cuda_puts *puts_of(const hap_rank *r)
@@ -87,7 +87,7 @@ char *cuda_put_start(hap_rank *r, int64_t bytes)
     g->driver = cuda_driver_get(&why);
     cuda_check(r, why);
     cudaDeviceGetStreamPriorityRange(&low, &high);
-    for (int i = -1; i < r->n_ranks && i < MEMBERS; i++) {
+    for (int i = -1; i < r->n_members && i < MEMBERS; i++) {
         cudaStream_t *s = i < 0 ? &g->credits : &g->stream[i];
         cuda_check(r, cuda_said(cudaStreamCreateWithPriority(s, cudaStreamNonBlocking, high),
                                 "cudaStreamCreate"));
@@ -136,7 +136,7 @@ bool cuda_put_peers(const hap_rank *r, unsigned axes)
     if (!g || !g->segment.peer || n == 1 || n > MEMBERS) return false;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++)
-            if (!g->segment.peer[rank_of(r, axes, i) * r->n_ranks + rank_of(r, axes, j)])
+            if (!g->segment.peer[rank_of(r, axes, i) * r->n_members + rank_of(r, axes, j)])
                 return false;
     return true;
 }
@@ -145,7 +145,7 @@ bool cuda_put_peers(const hap_rank *r, unsigned axes)
 static CUdeviceptr flag(const cuda_put *p, int owner, cuda_put_flag kind, int source)
 {
     const cuda_segment *g = &puts_of(p->r)->segment;
-    int64_t i = ((int64_t)p->axes * CUDA_PUT_KINDS + kind) * p->r->n_ranks + source;
+    int64_t i = ((int64_t)p->axes * CUDA_PUT_KINDS + kind) * p->r->n_members + source;
     return (CUdeviceptr)(uintptr_t)(g->at[owner] + g->bytes + i * FLAG_BYTES);
 }
 
@@ -252,7 +252,7 @@ static void give(hap_rank *r, unsigned axes, int n_parts, cudaEvent_t free)
     cuda(&p, cudaStreamWaitEvent(g->credits, free, 0), "cudaStreamWaitEvent");
     for (int k = 1; k < n; k++) {
         int m = (me - k + n) % n; // who sends here first gets its credit first
-        add_write(&p, flag(&p, member_rank(&p, m), CUDA_PUT_CREDIT, r->id), g->given[axes] + 1);
+        add_write(&p, flag(&p, member_rank(&p, m), CUDA_PUT_CREDIT, r->member), g->given[axes] + 1);
     }
     issue(&p, g->credits);
     g->given[axes] += (uint32_t)n_parts + 1;
@@ -300,7 +300,7 @@ static void begin(cuda_put *p, int m)
     for (int k = 1; k < p->n; k++) {
         int to = (p->me + k) % p->n;
         if (stream_of(p, to) == stream_of(p, m))
-            add_wait(p, flag(p, p->r->id, CUDA_PUT_CREDIT, member_rank(p, to)), p->first);
+            add_wait(p, flag(p, p->r->member, CUDA_PUT_CREDIT, member_rank(p, to)), p->first);
     }
     issue(p, s);
     cuda(p, cudaStreamWaitEvent(s, puts_of(p->r)->ready, 0), "cudaStreamWaitEvent");
@@ -310,14 +310,14 @@ static void begin(cuda_put *p, int m)
 static char *there(const cuda_put *p, int m, const void *to)
 {
     const cuda_segment *g = &puts_of(p->r)->segment;
-    int64_t off = (const char *)to - g->at[p->r->id];
+    int64_t off = (const char *)to - g->at[p->r->member];
     HAP_CK(p->r, off >= 0 && off < g->bytes, "a one-sided put to outside SEG_SYM");
     return g->at[member_rank(p, m)] + off;
 }
 
 static CUdeviceptr arrived(const cuda_put *p, int m)
 {
-    return flag(p, member_rank(p, m), CUDA_PUT_ARRIVED, p->r->id);
+    return flag(p, member_rank(p, m), CUDA_PUT_ARRIVED, p->r->member);
 }
 
 void cuda_put_raise(cuda_put *p, int m, int part)
@@ -369,7 +369,7 @@ void cuda_put_sends_after(cuda_put *p, cudaStream_t s)
 
 static CUdeviceptr arrived_here(const cuda_put *p, int m)
 {
-    return flag(p, p->r->id, CUDA_PUT_ARRIVED, member_rank(p, m));
+    return flag(p, p->r->member, CUDA_PUT_ARRIVED, member_rank(p, m));
 }
 
 void cuda_put_await(cuda_put *p, cudaStream_t s, int m, int part)
@@ -389,12 +389,13 @@ void cuda_put_await_all(cuda_put *p, cudaStream_t s, int n, const int *member, c
 
 int cuda_put_arrived_flag(const hap_rank *r, unsigned axes, int member)
 {
-    return ((int)axes * CUDA_PUT_KINDS + CUDA_PUT_ARRIVED) * r->n_ranks + rank_of(r, axes, member);
+    return ((int)axes * CUDA_PUT_KINDS + CUDA_PUT_ARRIVED) * r->n_members +
+           rank_of(r, axes, member);
 }
 
 int cuda_put_made_flag(const hap_rank *r, unsigned axes, int part)
 {
-    return CUDA_MASKS * CUDA_PUT_KINDS * r->n_ranks + (int)axes * HAP_PAIR_CHUNKS + part;
+    return CUDA_MASKS * CUDA_PUT_KINDS * r->n_members + (int)axes * HAP_PAIR_CHUNKS + part;
 }
 
 uint32_t cuda_put_number(const cuda_put *p)
@@ -405,7 +406,7 @@ uint32_t cuda_put_number(const cuda_put *p)
 static CUdeviceptr own_flag(const cuda_put *p, int i)
 {
     const cuda_segment *g = &puts_of(p->r)->segment;
-    return (CUdeviceptr)(uintptr_t)(g->at[p->r->id] + g->bytes + (int64_t)i * FLAG_BYTES);
+    return (CUdeviceptr)(uintptr_t)(g->at[p->r->member] + g->bytes + (int64_t)i * FLAG_BYTES);
 }
 
 const uint32_t *cuda_put_number_at(cuda_put *p, cudaStream_t s)
@@ -457,12 +458,12 @@ void cuda_put_take(hap_rank *r, unsigned axes, uint32_t number)
 int cuda_put_mask_at(const hap_rank *r, const void *at)
 {
     const cuda_puts *g = puts_of(r);
-    for (int j = 0; g && g->segment.at && j < r->n_ranks; j++) {
+    for (int j = 0; g && g->segment.at && j < r->n_members; j++) {
         const char *flags = g->segment.at[j] ? g->segment.at[j] + g->segment.bytes : NULL;
         if (!flags || (const char *)at < flags) continue;
         int64_t i = ((const char *)at - flags) / FLAG_BYTES;
-        int by_rank = CUDA_MASKS * CUDA_PUT_KINDS * r->n_ranks;
-        if (i < by_rank) return (int)(i / (CUDA_PUT_KINDS * r->n_ranks));
+        int by_rank = CUDA_MASKS * CUDA_PUT_KINDS * r->n_members;
+        if (i < by_rank) return (int)(i / (CUDA_PUT_KINDS * r->n_members));
         if (i < n_flags(r)) return (int)((i - by_rank) / HAP_PAIR_CHUNKS);
         if (i < n_flags(r) + CUDA_MASKS) return (int)i - n_flags(r);
     }
@@ -473,5 +474,5 @@ void *cuda_put_flags(const hap_rank *r, int *n)
 {
     const cuda_puts *g = puts_of(r);
     *n = n_flags(r);
-    return g && g->credits ? g->segment.at[r->id] + g->segment.bytes : NULL;
+    return g && g->credits ? g->segment.at[r->member] + g->segment.bytes : NULL;
 }

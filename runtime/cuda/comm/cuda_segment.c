@@ -36,8 +36,8 @@ static bool reaches(const cuda_backend *b, const place *mine, const place *other
 // row[j]: this rank has what it needs of rank j. peer: which ranks have it of each other.
 static void agree(const hap_rank *r, const bool *row, bool *peer)
 {
-    int n = r->n_ranks;
-    MPI_Allgather(row, n, MPI_C_BOOL, peer, n, MPI_C_BOOL, MPI_COMM_WORLD);
+    int n = r->n_members;
+    MPI_Allgather(row, n, MPI_C_BOOL, peer, n, MPI_C_BOOL, cuda_of(r)->stage);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++)
             peer[i * n + j] = peer[j * n + i] = peer[i * n + j] && peer[j * n + i];
@@ -55,13 +55,13 @@ static void find_peers(hap_rank *r, cuda_segment *g, bool *row)
     cuda_backend *b = cuda_of(r);
     place mine = {.emulated_host = r->nccl_host ? r->nccl_host[r->id] : 0,
                   .off = r->opt.cuda.peers == HAP_CUDA_peers_off};
-    place *all = hap_alloc(r, (size_t)r->n_ranks * sizeof *all);
+    place *all = hap_alloc(r, (size_t)r->n_members * sizeof *all);
     memcpy(mine.host, r->host, sizeof mine.host);
     cuda_check(
         r, cuda_said(cudaDeviceGetPCIBusId(mine.bus, BUS_ID, b->device), "cudaDeviceGetPCIBusId"));
-    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
-    for (int j = 0; j < r->n_ranks; j++)
-        row[j] = j != r->id && reaches(b, &mine, &all[j]);
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, cuda_of(r)->stage);
+    for (int j = 0; j < r->n_members; j++)
+        row[j] = j != r->member && reaches(b, &mine, &all[j]);
     agree(r, row, g->peer);
     free(all);
 }
@@ -122,11 +122,11 @@ static int allocate(hap_rank *r, cuda_segment *g, const cuda_driver *d)
     cuda_check(r, cuda_driver_said(d, e, "cuMemCreate"));
     e = d->cuMemExportToShareableHandle_(&fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     cuda_check(r, cuda_driver_said(d, e, "cuMemExportToShareableHandle"));
-    g->at[r->id] = map(d, &p, h, (size_t)g->mapped, granularity_of(r, d, &p));
+    g->at[r->member] = map(d, &p, h, (size_t)g->mapped, granularity_of(r, d, &p));
     d->cuMemRelease_(h); // the mapping keeps the memory
-    HAP_CK(r, g->at[r->id], "the driver does not map a segment of %lld bytes",
+    HAP_CK(r, g->at[r->member], "the driver does not map a segment of %lld bytes",
            (long long)g->mapped);
-    cuda_check(r, cuda_said(cudaMemset(g->at[r->id], 0, (size_t)g->mapped), "cudaMemset"));
+    cuda_check(r, cuda_said(cudaMemset(g->at[r->member], 0, (size_t)g->mapped), "cudaMemset"));
     cuda_check(r, cuda_said(cudaDeviceSynchronize(), "cudaDeviceSynchronize"));
     return fd;
 }
@@ -145,7 +145,7 @@ static char *map_other(hap_rank *r, const cuda_segment *g, const cuda_driver *d,
 
 char *cuda_segment_start(hap_rank *r, cuda_segment *g, int64_t bytes, int64_t flag_bytes)
 {
-    int n = r->n_ranks;
+    int n = r->n_members;
     const char *why = NULL;
     *g = (cuda_segment){.bytes = bytes};
     if (bytes == 0 || n == 1) return NULL;
@@ -154,7 +154,7 @@ char *cuda_segment_start(hap_rank *r, cuda_segment *g, int64_t bytes, int64_t fl
     g->peer = hap_alloc(r, (size_t)n * (size_t)n * sizeof *g->peer);
     g->at = hap_alloc(r, (size_t)n * sizeof *g->at);
     find_peers(r, g, row);
-    memcpy(row, g->peer + r->id * n, (size_t)n * sizeof *row);
+    memcpy(row, g->peer + r->member * n, (size_t)n * sizeof *row);
     if (!any(g->peer, n * n)) { // the same on all ranks
         free(row);
         free(fd);
@@ -164,7 +164,7 @@ char *cuda_segment_start(hap_rank *r, cuda_segment *g, int64_t bytes, int64_t fl
     cuda_check(r, why);
     CUmemAllocationProp p = properties(cuda_of(r));
     int64_t unit = (int64_t)granularity_of(r, d, &p);
-    MPI_Allreduce(MPI_IN_PLACE, &unit, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &unit, 1, MPI_INT64_T, MPI_MAX, cuda_of(r)->stage);
     g->mapped = (bytes + flag_bytes + unit - 1) / unit * unit;
     bool alone = !any(row, n);
     if (!alone) mine = allocate(r, g, d);
@@ -178,15 +178,15 @@ char *cuda_segment_start(hap_rank *r, cuda_segment *g, int64_t bytes, int64_t fl
     if (mine >= 0) close(mine);
     agree(r, row, g->peer); // and every segment is zeroed
     for (int j = 0; j < n; j++)
-        if (j != r->id && g->at[j] && !g->peer[r->id * n + j]) unmap(r, g, j);
+        if (j != r->member && g->at[j] && !g->peer[r->member * n + j]) unmap(r, g, j);
     free(row);
     free(fd);
-    return g->at[r->id];
+    return g->at[r->member];
 }
 
 void cuda_segment_end(hap_rank *r, cuda_segment *g)
 {
-    for (int j = 0; g->at && j < r->n_ranks; j++)
+    for (int j = 0; g->at && j < r->n_members; j++)
         if (g->at[j]) unmap(r, g, j);
     free(g->at);
     free(g->peer);

@@ -13,14 +13,14 @@
 #include "cuda/device/cuda_context.h"
 
 typedef struct cuda_segment {
-    char **at;      // by rank; NULL: not mapped, or there are no peers at all
-    bool *peer;     // [n_ranks * n_ranks]: the two have each other's memory mapped
+    char **at;      // by member of the stage; NULL: not mapped, or there are no peers at all
+    bool *peer;     // [n_members * n_members]: the two have each other's memory mapped
     int64_t bytes;  // of tensors, and where the flags begin
     int64_t mapped; // bytes of each mapping
 } cuda_segment;
 
-// Called by all ranks with the same bytes and flag_bytes; zeroed. NULL: this rank has no peers, its
-// memory is still to be had.
+// Called by all ranks of a stage with the same bytes and flag_bytes; zeroed. NULL: this rank has no
+// peers, its memory is still to be had.
 char *cuda_segment_start(hap_rank *r, cuda_segment *g, int64_t bytes, int64_t flag_bytes);
 // The others' mappings keep the memory.
 void cuda_segment_end(hap_rank *r, cuda_segment *g);

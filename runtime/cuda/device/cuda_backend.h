@@ -4,6 +4,7 @@
 #ifndef HAP_RUNTIME_CUDA_BACKEND_H
 #define HAP_RUNTIME_CUDA_BACKEND_H
 
+#include <mpi.h>
 #include <nccl.h>
 
 #include "core/rank.h"
@@ -13,7 +14,8 @@
 typedef struct cuda_backend {
     cuda_context x;
     int device;
-    bool warm; // the first pass of the program's step is over: all plans are found
+    MPI_Comm stage; // the ranks of this rank's stage, by member
+    bool warm;      // the first pass of the program's step is over: all plans are found
     // By axis mask. between (over axis 0) and inside (over axis 1) are for the phases of two-level
     // all-reduces, which run on stream[3].
     ncclComm_t group[CUDA_MASKS], between, inside;
@@ -38,6 +40,6 @@ static inline cuda_backend *cuda_of(const hap_rank *r)
 }
 
 void cuda_check(hap_rank *r, const char *why); // fails unless NULL
-void cuda_device_take(hap_rank *r);            // the rank's device is current from here on
+void cuda_device_take(hap_rank *r);            // it is current from here on; makes `stage`
 
 #endif

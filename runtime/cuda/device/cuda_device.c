@@ -1,6 +1,5 @@
 // Which device a rank computes on.
 
-#include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,5 +55,6 @@ void cuda_device_take(hap_rank *r)
         hap_fail(r, HAP_EXIT_FAILED, "there is no CUDA device on this host");
     cuda_check(r, cuda_said(e, "cudaGetDeviceCount"));
     take_device(r, b, n);
+    MPI_Comm_split(MPI_COMM_WORLD, r->stage, r->id, &b->stage);
     cuda_check(r, cuda_said(cudaSetDevice(b->device), "cudaSetDevice"));
 }

@@ -25,15 +25,15 @@ static void mark_live(const hap_rank *r, const cuda_record *list, bool *live)
 static void agree(hap_rank *r, const cuda_record *list, bool *live)
 {
     int n = cuda_live_starts(list), least[] = {n, -n};
-    MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, least, 2, MPI_INT, MPI_MIN, cuda_of(r)->stage);
     bool alike = least[0] == -least[1];
     int *in = hap_alloc(r, (size_t)(n + 1) * sizeof *in); // zeroed
     if (!alike) cuda_live_hear(list, live, in);
     for (int news = alike; news;) {
         cuda_live_tell(list, live, in);
-        MPI_Allreduce(MPI_IN_PLACE, in, n, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        MPI_Allreduce(MPI_IN_PLACE, in, n, MPI_INT, MPI_MIN, cuda_of(r)->stage);
         news = cuda_live_hear(list, live, in);
-        MPI_Allreduce(MPI_IN_PLACE, &news, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        MPI_Allreduce(MPI_IN_PLACE, &news, 1, MPI_INT, MPI_MAX, cuda_of(r)->stage);
     }
     free(in);
 }
@@ -81,7 +81,7 @@ static void find_parts(hap_rank *r)
     bool *live = hap_alloc(r, (size_t)list->n * sizeof *live);
     mark_live(r, list, live);
     cuda_live_close(list, live);
-    if (r->n_ranks > 1) agree(r, list, live);
+    if (r->n_members > 1) agree(r, list, live);
     for (int i = 0, end; i < list->n; i = end) {
         end = i;
         while (end < list->n && live[end] == live[i])

@@ -11,6 +11,7 @@
 #include "core/comm.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
+#include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_put.h"
 #include "cuda/step/cuda_calls.h"
 #include "cuda/step/cuda_capture.h"
@@ -38,13 +39,13 @@ static bool wanted(hap_rank *r)
     int starts = cuda_live_starts(&steps->now.list);
     int most[] = {has_puts(r, &steps->now.list),
                   r->opt.cuda.litmus == HAP_CUDA_litmus_off || !steps->use_graph, starts, -starts};
-    MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_INT, MPI_MAX, cuda_of(r)->stage);
     return most[0] && !most[1] && most[2] == -most[3];
 }
 
-static double most_of_all(double x)
+static double most_of_all(const hap_rank *r, double x)
 {
-    MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_DOUBLE, MPI_MAX, cuda_of(r)->stage);
     return x;
 }
 
@@ -65,13 +66,13 @@ static bool ends(hap_rank *r, double limit)
 // In the first turn no rank is late; then those whose number has a bit, and those that have not.
 static bool late(const hap_rank *r, int turn)
 {
-    return turn > 0 && (r->id >> (turn - 1) / 2 & 1) == (turn - 1) % 2;
+    return turn > 0 && (r->member >> (turn - 1) / 2 & 1) == (turn - 1) % 2;
 }
 
 static int turns(const hap_rank *r)
 {
     int bits = 0;
-    while ((r->n_ranks - 1) >> bits)
+    while ((r->n_members - 1) >> bits)
         bits++;
     return 1 + 2 * bits;
 }
@@ -79,18 +80,18 @@ static int turns(const hap_rank *r)
 // Whether each launch ends on all ranks; the last one may be under way.
 static bool tried(hap_rank *r, cuda_whole *w)
 {
-    double limit = most_of_all(cuda_steps_of(r)->listed * times), delay = 0;
+    double limit = most_of_all(r, cuda_steps_of(r)->listed * times), delay = 0;
     if (limit < least) limit = least;
     for (int turn = 0; turn < turns(r); turn++) {
         hap_beat(r, "device");
-        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Barrier(cuda_of(r)->stage);
         double begin = hap_seconds();
         if (late(r, turn)) usleep((useconds_t)(1e6 * delay));
-        cuda_whole_launch(r, w,
-                          r->opt.cuda.litmus == HAP_CUDA_litmus_fail && r->id == r->n_ranks - 1);
+        cuda_whole_launch(
+            r, w, r->opt.cuda.litmus == HAP_CUDA_litmus_fail && r->member == r->n_members - 1);
         bool ended = ends(r, limit);
-        if (hap_comm_min(r, ended) == 0) return false;
-        if (turn == 0) delay = 0.01 + most_of_all(hap_seconds() - begin);
+        if (cuda_agree(r, ended) == 0) return false;
+        if (turn == 0) delay = 0.01 + most_of_all(r, hap_seconds() - begin);
         if (delay > limit / 2) delay = limit / 2;
     }
     return true;
@@ -103,7 +104,7 @@ static void resume(hap_rank *r, cuda_release *x)
     uint32_t number = 0;
     for (unsigned a = 0; a < CUDA_MASKS; a++)
         number = cuda_put_taken(r, a) > number ? cuda_put_taken(r, a) : number;
-    MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_UINT32_T, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &number, 1, MPI_UINT32_T, MPI_MAX, cuda_of(r)->stage);
     bool ended = ends(r, 0);
     for (int turn = 0; turn < RELEASES && !ended; turn++) {
         cuda_release_raise(r, x, number);
@@ -113,9 +114,9 @@ static void resume(hap_rank *r, cuda_release *x)
     }
     HAP_CK(r, ended,
            "a captured step with one-sided puts does not end (--cuda litmus=off captures none)");
-    MPI_Barrier(MPI_COMM_WORLD); // no graph writes to flags any more
+    MPI_Barrier(cuda_of(r)->stage); // no graph writes to flags any more
     cuda_release_end(r, x, number);
-    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(cuda_of(r)->stage);
 }
 
 static void say(const hap_rank *r, const cuda_whole *w, bool passed)

@@ -130,6 +130,7 @@ void hap_backend_finish(hap_rank *r)
     r->seg[SEG_SYM] = r->seg[SEG_LOCAL] = NULL;
     if (b->staging) cudaFreeHost(b->staging);
     cuda_compute_end(&b->x);
+    MPI_Comm_free(&b->stage);
     free(b->steps);
     free(b);
     r->backend = NULL;

@@ -197,6 +197,13 @@ void hap_backend_op(hap_rank *r, const hap_op_call *c)
     call_op(r, b, c);
 }
 
+// hap_stages refuses programs that have ports (hap_backend_stages).
+void hap_backend_port(hap_rank *r, struct hap_port_end *e, bool send, const hap_op_call *c)
+{
+    (void)e, (void)send, (void)c;
+    hap_fail(r, HAP_EXIT_FAILED, "not supported: messages between stages on GPUs");
+}
+
 void hap_backend_fuse(hap_rank *r, const char *kernel)
 {
     cuda_steps *steps = cuda_steps_of(r);
