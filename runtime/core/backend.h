@@ -9,8 +9,8 @@
 
 struct hap_port_end;
 
-bool hap_backend_stages(void);      // whether it can do programs of stages
-void hap_backend_mesh(hap_rank *r); // r->size and r->coord are set: makes groups
+const char *hap_backend_stages(const hap_rank *r); // NULL, or why it does no programs of stages
+void hap_backend_mesh(hap_rank *r);                // r->size and r->coord are set: makes groups
 // Zeroed; fails rather than NULL. Called once a segment, by all ranks together.
 char *hap_backend_segment(hap_rank *r, hap_segment seg, int64_t bytes);
 void hap_backend_clear(hap_rank *r); // both segments are zero again

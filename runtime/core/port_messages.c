@@ -12,8 +12,9 @@ int hap_stages(hap_rank *r, int n_stages, const hap_stage *stages, int n_ports,
                const hap_port *ports)
 {
     char why[160] = "";
-    if (!hap_backend_stages())
-        snprintf(why, sizeof why, "not supported: a program of stages on GPUs");
+    const char *no = hap_backend_stages(r);
+    if (no)
+        snprintf(why, sizeof why, "%s", no);
     else if (r->opt.n_evals)
         snprintf(why, sizeof why, "not supported: --eval of a program of stages");
     hap_agree(r, HAP_EXIT_USAGE, why);
@@ -46,7 +47,7 @@ void hap_port_op(hap_rank *r, const hap_op_call *c)
     bool send;
     hap_port_end *e = hap_port_check(r, c, &send);
     hap_port_pieces(r, e, send);
-    hap_port_begins(r, e, c->attr[send ? 1 : 3].i);
+    hap_port_begins(r, e, hap_port_message(c));
     hap_backend_port(r, e, send, c);
     hap_port_ends(r);
 }

@@ -19,6 +19,11 @@ static int ranks_of(const hap_rank *r, const hap_ports *p, int stage)
     return end - p->stage[stage].first;
 }
 
+int hap_stage_ranks(const hap_rank *r, int stage)
+{
+    return ranks_of(r, r->ports, stage);
+}
+
 // A rank of another stage, as far as shapes need it.
 static hap_rank as_of(const hap_rank *r, const hap_ports *p, int stage)
 {
@@ -109,6 +114,17 @@ static bool same_dim(const hap_rank *r, const hap_dim *a, const hap_dim *b)
         return false;
     int n = a->axis < 0 ? 0 : a->axis == HAP_BOTH ? r->n_members : r->size[a->axis];
     return n == 0 || memcmp(a->table, b->table, (size_t)n * sizeof *a->table) == 0;
+}
+
+hap_port_end *hap_port_of(const hap_rank *r, const hap_op_call *c, bool *send)
+{
+    *send = c->op == HAP_OP_send;
+    return &r->ports->end[c->attr[*send ? 0 : 2].i];
+}
+
+int64_t hap_port_message(const hap_op_call *c)
+{
+    return c->attr[c->op == HAP_OP_send ? 1 : 3].i;
 }
 
 hap_port_end *hap_port_check(hap_rank *r, const hap_op_call *c, bool *send)

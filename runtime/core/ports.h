@@ -46,8 +46,11 @@ void hap_stages_begin(hap_rank *r, int n_stages, const hap_stage *stage, int n_p
                       const hap_port *port, int wanted);
 // The end of an op_send or op_recv: it is this stage's and its tensor lies as the table says.
 hap_port_end *hap_port_check(hap_rank *r, const hap_op_call *c, bool *send);
+hap_port_end *hap_port_of(const hap_rank *r, const hap_op_call *c, bool *send); // of one checked
+int64_t hap_port_message(const hap_op_call *c); // its number: from 0 in a step
 void hap_port_pieces(hap_rank *r, hap_port_end *e, bool send);
-void hap_ring_add(hap_rank *r, hap_tensor *t); // if it is declared in the ring
+void hap_ring_add(hap_rank *r, hap_tensor *t);     // if it is declared in the ring
+int hap_stage_ranks(const hap_rank *r, int stage); // of a program that has stages
 void hap_ports_close(hap_rank *r);
 
 // --- port_messages.c: for backends that run programs

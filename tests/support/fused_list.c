@@ -1,10 +1,11 @@
 // The CPU backend, with each step run from a list as the CUDA backend fuses it: recorded in the
 // second step, fused (--cuda fuse=off: not), run call by call on CPU kernels from then on. A
-// program linked with -Wl,--wrap for the eight functions below so runs what cuda_fuse leaves, on
+// program linked with -Wl,--wrap for the nine functions below so runs what cuda_fuse leaves, on
 // any number of ranks; what a chain says that nobody reads is poisoned. So is, unless
 // --cuda fuse=off, what others may write from a call on (cuda_ahead.h). With HAP_TEST_HASTY that
 // comes a call too early, which is to be noticed. With HAP_TEST_WAYS every second step from the
-// third on runs as if in parts (cuda_live.h): what would be in a graph lets others know of nothing.
+// third on runs as if in parts (cuda_live.h): what would be in a graph lets others know of nothing,
+// and of parts that are said to be the same work (cuda_spans.h) the first one's calls are made.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +14,13 @@
 #include "core/coll_geometry.h"
 #include "core/comm.h"
 #include "core/fail.h"
+#include "core/ports.h"
 #include "cpu/ops_kernels.h"
 #include "cuda/fuse/cuda_fuse.h"
 #include "cuda/fuse/cuda_list.h"
 #include "cuda/step/cuda_ahead.h"
 #include "cuda/step/cuda_live.h"
+#include "cuda/step/cuda_spans.h"
 
 void __real_hap_backend_begin(hap_rank *r);
 void __real_hap_backend_sync(hap_rank *r);
@@ -26,6 +29,7 @@ void __real_hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x);
 void __real_hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);
 hap_event *__real_hap_backend_coll(hap_rank *r, const hap_coll_call *c);
 hap_event *__real_hap_backend_pair(hap_rank *r, const hap_pair *p);
+void __real_hap_backend_port(hap_rank *r, hap_port_end *e, bool send, const hap_op_call *c);
 void __real_hap_backend_wait(hap_rank *r, hap_event *e);
 void __wrap_hap_backend_begin(hap_rank *r);
 void __wrap_hap_backend_sync(hap_rank *r);
@@ -34,6 +38,7 @@ void __wrap_hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x);
 void __wrap_hap_backend_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);
 hap_event *__wrap_hap_backend_coll(hap_rank *r, const hap_coll_call *c);
 hap_event *__wrap_hap_backend_pair(hap_rank *r, const hap_pair *p);
+void __wrap_hap_backend_port(hap_rank *r, hap_port_end *e, bool send, const hap_op_call *c);
 void __wrap_hap_backend_wait(hap_rank *r, hap_event *e);
 
 // In place of what needs a device.
@@ -75,6 +80,7 @@ static struct {
     int mode, steps;
     cuda_record list;
     bool *live; // of calls, once a step has run in parts
+    int *as;    // by call: the one that is made in its place
 } own;
 
 struct hap_event {
@@ -125,6 +131,12 @@ hap_event *__wrap_hap_backend_pair(hap_rank *r, const hap_pair *p)
     HAP_CK(r, i < 4096, "%d calls", i);
     passed[i].call = i;
     return p->consumer ? NULL : &passed[i];
+}
+
+void __wrap_hap_backend_port(hap_rank *r, hap_port_end *e, bool send, const hap_op_call *c)
+{
+    if (own.mode == CALLED) __real_hap_backend_port(r, e, send, c);
+    if (own.mode == RECORDING) cuda_record_port(r, &own.list, c);
 }
 
 void __wrap_hap_backend_wait(hap_rank *r, hap_event *e)
@@ -227,16 +239,36 @@ static int poison_ahead(const hap_rank *r, cuda_record *c, int i)
     return n;
 }
 
+// Returns how many graphs there would be.
+static int find_parts(hap_rank *r, const cuda_record *c, const bool *live)
+{
+    int n, captured = 0, graphs = 0;
+    cuda_span *s = cuda_spans(r, c, live, &n);
+    own.as = hap_alloc(r, (size_t)c->n * sizeof *own.as);
+    for (int k = 0; k < n; k++) {
+        int from = s[k].live ? s[k].from : s[s[k].as].from;
+        for (int i = s[k].from; i < s[k].to; i++)
+            own.as[i] = from + i - s[k].from;
+        captured += !s[k].live;
+        graphs += s[k].as == k;
+    }
+    fprintf(stderr, "rank %d %d captured parts, %d like others\n", r->id, captured,
+            captured - graphs);
+    free(s);
+    return graphs;
+}
+
 static void find_live(hap_rank *r, const cuda_record *c, bool *live)
 {
-    int n = cuda_live_starts(c), graphs = 0, in_graphs = 0;
+    int n = cuda_live_starts(c), in_graphs = 0;
     unsigned which = 0;
     int *in = hap_alloc(r, (size_t)n * sizeof *in);
     for (int i = 0; i < c->n; i++)
         live[i] = c->call[i].kind == CUDA_PAIR ||
-                  (c->call[i].kind == CUDA_START && hap_form_put(c->call[i].coll.form));
+                  (c->call[i].kind == CUDA_START && hap_form_put(c->call[i].coll.form)) ||
+                  cuda_live_of_stages(r, &c->call[i]);
     cuda_live_close(c, live);
-    for (int news = 1; news;) {
+    for (int news = r->n_stages < 2; news;) { // lists of stages differ
         cuda_live_tell(c, live, in);
         for (int k = 0; k < n; k++)
             in[k] = hap_comm_min(r, in[k]);
@@ -247,11 +279,16 @@ static void find_live(hap_rank *r, const cuda_record *c, bool *live)
         in_graphs += in[k];
         which = which * 31 + (unsigned)in[k];
     }
-    for (int i = 0; i < c->n; i++)
-        graphs += !live[i] && (i == 0 || live[i - 1]);
-    fprintf(stderr, "rank %d %d graphs, %d of %d starts in them (%08x)\n", r->id, graphs, in_graphs,
-            n, which);
+    fprintf(stderr, "rank %d %d graphs, %d of %d starts in them (%08x)\n", r->id,
+            find_parts(r, c, live), in_graphs, n, which);
     free(in);
+}
+
+static void run_port(hap_rank *r, const hap_op_call *c)
+{
+    bool send;
+    hap_port_end *e = hap_port_of(r, c, &send);
+    __real_hap_backend_port(r, e, send, c);
 }
 
 // live: of the calls that are no part of a graph; NULL: all.
@@ -260,7 +297,8 @@ static void run_list(hap_rank *r, cuda_record *c, const bool *live)
     int n_puts = 0, ahead = 0;
     cuda_ahead_begin(c);
     ahead += poison_ahead(r, c, -1);
-    for (int i = 0; i < c->n; i++) {
+    for (int at = 0; at < c->n; at++) {
+        int i = live ? own.as[at] : at;
         cuda_call *e = &c->call[i];
         switch (e->kind) {
         case CUDA_DONE:
@@ -287,6 +325,9 @@ static void run_list(hap_rank *r, cuda_record *c, const bool *live)
             break;
         case CUDA_PAIR:
             e->event = __real_hap_backend_pair(r, e->pair);
+            break;
+        case CUDA_PORT:
+            run_port(r, &e->op);
             break;
         case CUDA_WAIT:
             __real_hap_backend_wait(r, c->call[e->other].event);

@@ -102,16 +102,19 @@ void cuda_nccl_end(hap_rank *r)
     }
 }
 
+void cuda_nccl_state(hap_rank *r, ncclComm_t c)
+{
+    ncclResult_t state = ncclSuccess;
+    if (ncclCommGetAsyncError(c, &state) != ncclSuccess) return;
+    if (state != ncclSuccess && state != ncclInProgress)
+        hap_fail(r, HAP_EXIT_FAILED, "NCCL: %s: %.200s", ncclGetErrorString(state),
+                 ncclGetLastError(c));
+}
+
 void cuda_nccl_poll(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
     const ncclComm_t all[] = {b->group[1], b->group[2], b->group[3], b->between, b->inside};
-    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        ncclResult_t state = ncclSuccess;
-        if (!all[i]) continue;
-        if (ncclCommGetAsyncError(all[i], &state) != ncclSuccess) continue;
-        if (state != ncclSuccess && state != ncclInProgress)
-            hap_fail(r, HAP_EXIT_FAILED, "NCCL: %s: %.200s", ncclGetErrorString(state),
-                     ncclGetLastError(all[i]));
-    }
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i]) cuda_nccl_state(r, all[i]);
 }

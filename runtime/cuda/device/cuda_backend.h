@@ -20,6 +20,7 @@ typedef struct cuda_backend {
     // all-reduces, which run on stream[3].
     ncclComm_t group[CUDA_MASKS], between, inside;
     cudaStream_t stream[CUDA_MASKS];
+    struct cuda_ports *ports;     // cuda_ports.h; NULL: the program has one stage
     struct cuda_puts *puts;       // cuda_put.c
     char *own_sym;                // SEG_SYM, where no other rank maps it
     cuda_room bounce[CUDA_MASKS]; // of the calls on stream[mask]: cuda_put_forms.c

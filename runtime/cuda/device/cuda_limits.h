@@ -18,6 +18,7 @@ enum {
     CUDA_ROWS = 1 << 30,       // bytes of inputs that come ahead of their step, at most
     CUDA_ROWS_LEAVE = 1 << 28, // bytes of the device that stay free where they have a copy there
     CUDA_TURN = 1 << 20,       // bytes: pieces of messages between which others are sent, at least
+    CUDA_PORT_BLOCKS = 8,      // of a message between stages: processors that it holds, at most
     CUDA_VECTOR = 16,          // bytes: rows that are no multiple of it are odd
     CUDA_ROUND = 64,           // elements: extents that are odd are rounded up to a multiple
     CUDA_WORTH = 1000000000,   // matmuls under so many multiplications run as they are

@@ -200,6 +200,7 @@ static void join_updates(cuda_record *c, int i)
         case CUDA_PARTIAL:
         case CUDA_FUSION:
         case CUDA_PAIR:
+        case CUDA_PORT:
             break;
         }
         break;

@@ -23,19 +23,62 @@ static cuda_call *add(hap_rank *r, cuda_record *c, cuda_call_kind kind, const ch
     return e;
 }
 
-void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op)
+// t as it lies in the place of the ring that is meant now.
+static hap_tensor *placed(hap_rank *r, cuda_record *c, hap_tensor *t)
 {
-    cuda_call *e = add(r, c, CUDA_OP, hap_op_names[op->op]);
+    if (!t || !t->ring || r->n_rings < 2) return t;
+    if (!c->placed) {
+        for (int i = 0; i < r->n_tensors; i++)
+            c->n_placed += r->tensor[i]->ring > 0;
+        c->placed = hap_alloc(r, (size_t)(c->n_placed * r->n_rings) * sizeof *c->placed);
+    }
+    hap_tensor **at = &c->placed[r->ring * c->n_placed + t->ring - 1];
+    if (!*at) *at = cuda_record_own(r, c, t, sizeof *t);
+    return *at;
+}
+
+static void place_operands(hap_rank *r, cuda_record *c, hap_op_call *op)
+{
+    for (int i = 0; i < op->n_out; i++)
+        op->out[i] = placed(r, c, op->out[i]);
+    for (int i = 0; i < op->n_in; i++)
+        op->in[i] = placed(r, c, op->in[i]);
+}
+
+static hap_tensor *const *placed_list(hap_rank *r, cuda_record *c, hap_tensor *const *t, int n)
+{
+    hap_tensor **own = cuda_record_own(r, c, t, (size_t)n * sizeof *t);
+    for (int i = 0; i < n; i++)
+        own[i] = placed(r, c, t[i]);
+    return own;
+}
+
+static void add_op(hap_rank *r, cuda_record *c, cuda_call_kind kind, const hap_op_call *op)
+{
+    cuda_call *e = add(r, c, kind, hap_op_names[op->op]);
     e->op = *op;
+    place_operands(r, c, &e->op);
     for (int i = 0; i < op->n_attr; i++)
         if (op->attr[i].v.n > 0)
             e->op.attr[i].v.v =
                 cuda_record_own(r, c, op->attr[i].v.v, (size_t)op->attr[i].v.n * sizeof(int64_t));
 }
 
+void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op)
+{
+    add_op(r, c, CUDA_OP, op);
+}
+
+void cuda_record_port(hap_rank *r, cuda_record *c, const hap_op_call *op)
+{
+    add_op(r, c, CUDA_PORT, op);
+}
+
 void cuda_record_fusion(hap_rank *r, cuda_record *c, const cuda_fusion *g)
 {
     cuda_fusion *own = cuda_record_own(r, c, g, sizeof *g);
+    for (int i = 0; i < own->n_tensors; i++)
+        own->tensor[i].t = placed(r, c, own->tensor[i].t);
     add(r, c, CUDA_FUSION, g->name)->fusion = own;
 }
 
@@ -47,14 +90,15 @@ void cuda_record_move(hap_rank *r, cuda_record *c, cuda_call_kind kind, bool kee
     e->op.n_out = e->op.n_in = 1;
     e->op.out[0] = y;
     e->op.in[0] = x;
+    place_operands(r, c, &e->op);
 }
 
 int cuda_record_start(hap_rank *r, cuda_record *c, const hap_coll_call *coll)
 {
-    size_t bytes = (size_t)coll->n * sizeof(hap_tensor *);
     hap_coll_call own = *coll;
-    own.dst = cuda_record_own(r, c, coll->dst, bytes);
-    own.src = cuda_record_own(r, c, coll->src, bytes);
+    own.dst = placed_list(r, c, coll->dst, coll->n);
+    own.src = placed_list(r, c, coll->src, coll->n);
+    own.scratch = placed(r, c, coll->scratch);
     cuda_call *e = add(r, c, CUDA_START, hap_coll_name(coll));
     e->coll = own;
     e->other = -1;
@@ -64,6 +108,11 @@ int cuda_record_start(hap_rank *r, cuda_record *c, const hap_coll_call *coll)
 int cuda_record_pair(hap_rank *r, cuda_record *c, const hap_pair *p)
 {
     hap_pair *own = cuda_record_own(r, c, p, sizeof *p);
+    own->dst = placed(r, c, p->dst);
+    own->src = placed(r, c, p->src);
+    own->scratch = placed(r, c, p->scratch);
+    for (int i = 0; i < p->n_ops; i++)
+        place_operands(r, c, &own->op[i]);
     own->chunk = cuda_record_own(r, c, p->chunk, (size_t)p->n_chunks * sizeof *p->chunk);
     if (p->tiles.said)
         own->tiles.chunk = cuda_record_own(r, c, p->tiles.chunk,
@@ -156,6 +205,7 @@ void cuda_record_free(cuda_record *c)
     for (int i = 0; i < c->n_owned; i++)
         free(c->owned[i]);
     free(c->owned);
+    free(c->placed);
     free(c->call);
     *c = (cuda_record){0};
 }

@@ -22,6 +22,7 @@ typedef enum {
     CUDA_PARTIAL,
     CUDA_START, // a collective
     CUDA_PAIR,  // one with its matmuls
+    CUDA_PORT,  // a message to or from another stage
     CUDA_WAIT
 } cuda_call_kind;
 
@@ -36,7 +37,7 @@ typedef struct cuda_call {
     cuda_call_kind kind;
     int line;
     const char *name;
-    hap_op_call op;   // OP; of CUT and PARTIAL out[0] and in[0]
+    hap_op_call op;   // OP, PORT; of CUT and PARTIAL out[0] and in[0]
     cuda_chain chain; // OP: with the n_joined calls that follow
     int n_joined;
     unsigned unread;  // OP: bit k: out[0] of call k of the chain is read by no call outside it
@@ -59,6 +60,8 @@ typedef struct cuda_record {
     int n, cap;
     void **owned; // copies of what calls point to
     int n_owned, cap_owned;
+    hap_tensor **placed; // by place of the ring, by number in it: the tensor as it lies there
+    int n_placed;
     char *room; // device memory for small tensors that leave the arena
     int64_t room_used;
     struct cuda_spare *spare; // and for large ones
@@ -71,8 +74,10 @@ typedef struct cuda_record {
 
 enum { CUDA_ROOM = 16 << 20 }; // bytes at most
 
-// Copies what the call points to; the tensors are the program's.
+// Copies what the call points to. The tensors are the program's; those of a ring, which moves them
+// from place to place (hap_ring), are copies: one for each place.
 void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op);
+void cuda_record_port(hap_rank *r, cuda_record *c, const hap_op_call *op);
 void cuda_record_fusion(hap_rank *r, cuda_record *c, const cuda_fusion *g);
 void cuda_record_move(hap_rank *r, cuda_record *c, cuda_call_kind kind, bool keep, hap_tensor *y,
                       hap_tensor *x);

@@ -5,9 +5,11 @@
 #include "core/coll_geometry.h"
 #include "core/comm.h"
 #include "core/fail.h"
+#include "core/port_host.h"
 #include "cuda/comm/cuda_coll_forms.h"
 #include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_pair.h"
+#include "cuda/comm/cuda_ports.h"
 #include "cuda/comm/cuda_put.h"
 #include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_shadow.h"
@@ -21,6 +23,7 @@ void cuda_wait_for(hap_rank *r, cudaStream_t s)
         if (e == cudaSuccess) return;
         if (e != cudaErrorNotReady) cuda_check(r, cuda_said(e, "the device"));
         if (turn % 256 == 0) cuda_nccl_poll(r);
+        if (turn % 256 == 0 && cuda_of(r)->ports) cuda_ports_poll(r);
         sched_yield();
     }
 }
@@ -64,6 +67,34 @@ void cuda_run_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x)
     cudaStream_t s = cuda_of(r)->x.stream;
     move_begins(r, y, x);
     cuda_check(r, keep ? cuda_copy(s, y->data, x->data, y->bytes) : cuda_fill(s, y, 0));
+}
+
+static void port_by_host(hap_rank *r, hap_port_end *e, bool send, hap_tensor *t)
+{
+    char *host = hap_backend_open(r, t, !send);
+    if (send)
+        hap_port_host_send(r, e, host);
+    else
+        hap_port_host_get(r, e, host);
+    hap_backend_close(r, t, host, !send);
+}
+
+void cuda_run_port(hap_rank *r, const hap_op_call *c)
+{
+    cuda_context *x = &cuda_of(r)->x;
+    bool send, by_host = cuda_steps_of(r)->by_host;
+    hap_port_end *e = hap_port_of(r, c, &send);
+    hap_tensor *t = send ? c->in[0] : c->out[0];
+    if (by_host) {
+        port_by_host(r, e, send, t);
+    } else if (send) {
+        cuda_check(r, cuda_will_read(x, t->data, t->bytes));
+        cuda_port_send(r, e, t);
+    } else {
+        cuda_will_write(x, t->data, t->bytes);
+        cuda_port_get(r, e, t);
+    }
+    if (send && c->out[0]->data != t->data) cuda_run_partial(r, true, c->out[0], t);
 }
 
 static hap_event *event_new(hap_rank *r)
@@ -222,6 +253,16 @@ static void run_chain(hap_rank *r, const cuda_call *c)
         cuda_run_op(r, op[k]);
 }
 
+// The host waits for one that goes by way of its memory.
+static void run_port_named(hap_rank *r, const hap_op_call *c)
+{
+    bool send;
+    if (cuda_steps_of(r)->by_host)
+        hap_port_begins(r, hap_port_of(r, c, &send), hap_port_message(c));
+    cuda_run_port(r, c);
+    hap_port_ends(r);
+}
+
 // Credits of one-sided puts to come, once call i has been launched. A captured part gives none; a
 // step that is captured whole its own.
 static void give_ahead(hap_rank *r, cuda_record *list, int i)
@@ -270,6 +311,9 @@ static void run_call(hap_rank *r, cuda_record *list, int i)
     case CUDA_PAIR:
         c->event = cuda_run_pair(r, c->pair);
         break;
+    case CUDA_PORT:
+        run_port_named(r, &c->op);
+        break;
     case CUDA_WAIT:
         cuda_run_wait(r, list->call[c->other].event);
         break;
@@ -283,7 +327,8 @@ static void run_timed(hap_rank *r, cuda_record *list, int i)
     cuda_call *c = &list->call[i];
     cudaStream_t s = cuda_of(r)->x.stream;
     bool left_out = c->kind == CUDA_DONE || (c->once && list->begun);
-    bool own = c->kind == CUDA_OP || c->kind == CUDA_CUT || c->kind == CUDA_PARTIAL;
+    bool own = c->kind == CUDA_OP || c->kind == CUDA_CUT || c->kind == CUDA_PARTIAL ||
+               c->kind == CUDA_PORT;
     int span = -1;
     if (left_out)
         cuda_trace_nothing(r, c->name, c->line);
@@ -311,6 +356,7 @@ void cuda_list_begins(hap_rank *r)
 {
     cuda_steps *steps = cuda_steps_of(r);
     cuda_ahead_begin(&steps->now.list);
+    if (cuda_of(r)->ports && !steps->by_host) cuda_ports_begin(r);
     give_ahead(r, &steps->now.list, -1);
 }
 

@@ -9,6 +9,9 @@
 void cuda_run_op(hap_rank *r, const hap_op_call *c);
 void cuda_run_fusion(hap_rank *r, const cuda_fusion *g);
 void cuda_run_cut(hap_rank *r, hap_tensor *y, hap_tensor *x);
+// A message to or from another stage; by way of host memory in passes in which a device may be
+// waited for (cuda_ports.h).
+void cuda_run_port(hap_rank *r, const hap_op_call *c);
 void cuda_run_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x);
 // at_once: its wait is the next call.
 hap_event *cuda_run_start(hap_rank *r, const hap_coll_call *c, bool at_once);

@@ -10,13 +10,14 @@
 #include "cuda/step/cuda_calls.h"
 #include "cuda/step/cuda_live.h"
 
-// Of itself: a pair, and a one-sided put between peers.
+// Of itself: a pair, a one-sided put between peers, and what stages have.
 static void mark_live(const hap_rank *r, const cuda_record *list, bool *live)
 {
     for (int i = 0; i < list->n; i++) {
         const cuda_call *c = &list->call[i];
         bool put = c->kind == CUDA_START && hap_form_put(c->coll.form);
-        live[i] = c->kind == CUDA_PAIR || (put && cuda_put_peers(r, c->coll.axes));
+        live[i] = c->kind == CUDA_PAIR || (put && cuda_put_peers(r, c->coll.axes)) ||
+                  cuda_live_of_stages(r, c);
     }
 }
 
@@ -38,28 +39,16 @@ static void agree(hap_rank *r, const cuda_record *list, bool *live)
     free(in);
 }
 
-// Live calls that follow one another are one part.
-static void add_part(hap_rank *r, int from, int to, bool live)
-{
-    cuda_steps *steps = cuda_steps_of(r);
-    if (from == to) return;
-    cuda_part *last = steps->now.n_parts ? &steps->now.part[steps->now.n_parts - 1] : NULL;
-    if (last && last->live && live) {
-        last->to = to;
-        return;
-    }
-    steps->now.part = hap_grow(r, steps->now.part, &steps->now.cap_parts, steps->now.n_parts + 1,
-                               sizeof *steps->now.part);
-    steps->now.part[steps->now.n_parts++] = (cuda_part){.from = from, .to = to, .live = live};
-}
-
 static void say_parts(const hap_rank *r, const bool *live)
 {
     cuda_steps *steps = cuda_steps_of(r);
     const cuda_record *list = &steps->now.list;
-    int captured = 0, starts = 0, in_graphs = 0, n_puts = 0;
-    for (int i = 0; i < steps->now.n_parts; i++)
-        captured += !steps->now.part[i].live;
+    int captured = 0, shared = 0, starts = 0, in_graphs = 0, n_puts = 0;
+    for (int i = 0; i < steps->now.n_parts; i++) {
+        const cuda_span *s = &steps->now.part[i].span;
+        captured += !s->live;
+        shared += !s->live && s->as != i;
+    }
     for (int i = 0; i < list->n; i++) {
         const cuda_call *c = &list->call[i];
         if (c->kind != CUDA_START) continue;
@@ -72,6 +61,8 @@ static void say_parts(const hap_rank *r, const bool *live)
             "rank %d step in %d parts, %d of them captured; %d of %d of the library's collectives "
             "in them, %d one-sided puts between\n",
             r->id, steps->now.n_parts, captured, in_graphs, starts, n_puts);
+    if (shared > 0)
+        fprintf(stderr, "rank %d %d of the parts are like others before them\n", r->id, shared);
 }
 
 static void find_parts(hap_rank *r)
@@ -82,12 +73,13 @@ static void find_parts(hap_rank *r)
     mark_live(r, list, live);
     cuda_live_close(list, live);
     if (r->n_members > 1) agree(r, list, live);
-    for (int i = 0, end; i < list->n; i = end) {
-        end = i;
-        while (end < list->n && live[end] == live[i])
-            end++;
-        add_part(r, i, end, live[i]);
-    }
+    int n;
+    cuda_span *s = cuda_spans(r, list, live, &n);
+    steps->now.part = hap_alloc(r, (size_t)(n + 1) * sizeof *steps->now.part);
+    for (int i = 0; i < n; i++)
+        steps->now.part[i].span = s[i];
+    steps->now.n_parts = n;
+    free(s);
     if (r->opt.verbose) say_parts(r, live);
     free(live);
 }
@@ -99,7 +91,7 @@ static void capture(hap_rank *r, cuda_part *p, bool last)
     b->x.capturing = true;
     cuda_check(r, cuda_said(cudaStreamBeginCapture(b->x.stream, cudaStreamCaptureModeRelaxed),
                             "cudaStreamBeginCapture"));
-    cuda_run_calls(r, p->from, p->to);
+    cuda_run_calls(r, p->span.from, p->span.to);
     if (last) // what nobody reads any more need not get to the arena
         cuda_step_ends(r);
     else
@@ -119,13 +111,14 @@ void cuda_run_parts(hap_rank *r)
     if (steps->now.n_parts == 0) find_parts(r);
     for (int i = 0; i < steps->now.n_parts; i++) {
         cuda_part *p = &steps->now.part[i];
-        if (p->live) {
-            cuda_run_calls(r, p->from, p->to);
+        if (p->span.live) {
+            cuda_run_calls(r, p->span.from, p->span.to);
             cuda_check(r, cuda_settle_shadows(&b->x));
             continue;
         }
-        if (!p->graph) capture(r, p, i + 1 == steps->now.n_parts);
-        cuda_check(r, cuda_said(cudaGraphLaunch(p->graph, b->x.stream), "cudaGraphLaunch"));
+        cuda_part *as = &steps->now.part[p->span.as];
+        if (!as->graph) capture(r, as, i + 1 == steps->now.n_parts);
+        cuda_check(r, cuda_said(cudaGraphLaunch(as->graph, b->x.stream), "cudaGraphLaunch"));
     }
     r->doing = NULL;
 }
@@ -140,5 +133,5 @@ void cuda_parts_free(cuda_backend *b)
     }
     free(steps->now.part);
     steps->now.part = NULL;
-    steps->now.n_parts = steps->now.cap_parts = 0;
+    steps->now.n_parts = 0;
 }

@@ -9,11 +9,11 @@
 #define HAP_RUNTIME_CUDA_CAPTURE_H
 
 #include "cuda/step/cuda_program.h"
+#include "cuda/step/cuda_spans.h"
 
 typedef struct cuda_part {
-    int from, to; // calls of the list
-    bool live;
-    cudaGraphExec_t graph; // of one that is not, once it has been captured
+    cuda_span span;
+    cudaGraphExec_t graph; // of one that is not live and like none before, once it was captured
 } cuda_part;
 
 // Runs the list; the first time each part is captured before it is launched, and all ranks call it

@@ -32,9 +32,11 @@ static bool has_puts(const hap_rank *r, const cuda_record *list)
     return false;
 }
 
-// Some rank has one-sided puts, all may, and their lists have the same collectives.
+// Some rank has one-sided puts, all may, and their lists have the same collectives. A step with
+// messages of other stages is never one graph.
 static bool wanted(hap_rank *r)
 {
+    if (r->n_stages > 1) return false;
     const cuda_steps *steps = cuda_steps_of(r);
     int starts = cuda_live_starts(&steps->now.list);
     int most[] = {has_puts(r, &steps->now.list),

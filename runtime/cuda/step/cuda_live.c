@@ -47,6 +47,15 @@ static bool close_short(const cuda_record *list, bool *live)
     return news;
 }
 
+bool cuda_live_of_stages(const hap_rank *r, const cuda_call *c)
+{
+    if (c->kind == CUDA_PORT) return true;
+    if (r->n_stages < 2 || c->kind != CUDA_OP || c->op.op != HAP_OP_slice) return false;
+    for (int i = 0; i < r->n_vars; i++)
+        if (r->var[i].kind == HAP_VAR_INPUT && r->var[i].t->data == c->op.in[0]->data) return true;
+    return false;
+}
+
 void cuda_live_close(const cuda_record *list, bool *live)
 {
     do

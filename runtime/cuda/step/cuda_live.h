@@ -23,6 +23,9 @@
 
 #include "cuda/fuse/cuda_record.h"
 
+// A message between stages; and, where there are stages, a part of an input's rows, which is of one
+// micro-batch alone: what stands between such calls is the same in each (cuda_capture.h).
+bool cuda_live_of_stages(const hap_rank *r, const cuda_call *c);
 // live[i] for each call: what else is live, by the calls that are.
 void cuda_live_close(const cuda_record *list, bool *live);
 // Starts of collectives and pairs; in[k]: whether the k-th stands in a graph.

@@ -44,7 +44,7 @@ typedef struct cuda_program {
     int64_t passes; // rehearsals among them
     cuda_record list;
     struct cuda_part *part; // cuda_capture.h: the list in parts, once it is run so
-    int n_parts, cap_parts;
+    int n_parts;
     struct cuda_whole *whole; // or as one graph; NULL: there is none
     cuda_choice choice;
 } cuda_program;
@@ -59,6 +59,7 @@ typedef struct cuda_steps {
     hap_event *first, *last, *free; // not waited for; free list
     hap_event passed;               // what a start returns where calls pass by
     bool whole_step;                // is being captured as one graph
+    bool by_host;                   // messages of the pass under way go by way of host memory
     double listed;                  // seconds of the step that was recorded
     double begun;                   // when the list of the step under way was launched, in seconds
     struct cuda_inputs *inputs;     // cuda_inputs.h

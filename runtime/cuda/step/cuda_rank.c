@@ -7,6 +7,7 @@
 #include "core/fail.h"
 #include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_pair.h"
+#include "cuda/comm/cuda_ports.h"
 #include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_room.h"
 #include "cuda/kernels/cuda_compute.h"
@@ -17,10 +18,11 @@
 #include "cuda/step/cuda_trace.h"
 #include "cuda/step/cuda_whole.h"
 
-// Called, recorded and fused, captured: as far as steps go.
-bool hap_backend_stages(void)
+const char *hap_backend_stages(const hap_rank *r)
 {
-    return false;
+    return r->opt.cuda.stages == HAP_CUDA_stages_on
+               ? NULL
+               : "not supported: stages on GPUs have run on no device yet (--cuda stages=on runs them)";
 }
 
 int hap_backend_rehearsals(hap_rank *r)
@@ -71,6 +73,7 @@ void hap_backend_mesh(hap_rank *r)
     r->device_traces = true;
     choose_ways(r);
     cuda_nccl_start(r);
+    cuda_ports_start(r);
     cuda_pair_start(r);
     if (r->opt.verbose) {
         struct cudaDeviceProp p;
@@ -114,6 +117,7 @@ void hap_backend_finish(hap_rank *r)
     cuda_fusions_end(&steps->fusions);
     cuda_trace_free(steps->trace);
     cuda_pair_end(r);
+    cuda_ports_close(r);
     cuda_nccl_end(r);
     for (hap_event *e = steps->free; e;) {
         hap_event *next = e->next;

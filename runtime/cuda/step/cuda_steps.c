@@ -8,7 +8,9 @@
 #include "core/comm.h"
 #include "core/fail.h"
 #include "core/heartbeat.h"
+#include "core/stage_vars.h"
 #include "cuda/comm/cuda_pair_tiles.h"
+#include "cuda/comm/cuda_ports.h"
 #include "cuda/device/cuda_start.h"
 #include "cuda/fuse/cuda_fuse.h"
 #include "cuda/step/cuda_ahead.h"
@@ -18,12 +20,34 @@
 #include "cuda/step/cuda_trace.h"
 #include "cuda/step/cuda_whole.h"
 
+// The messages of the list, for ports; all ranks together.
+static void plan_ports(hap_rank *r, const cuda_record *list)
+{
+    int n = 0;
+    int *rings = hap_alloc(r, (size_t)r->n_stages * sizeof *rings);
+    cuda_message *m = hap_alloc(r, (size_t)(list->n + 1) * sizeof *m);
+    for (int i = 0; i < list->n; i++) {
+        const hap_op_call *c = &list->call[i].op;
+        if (list->call[i].kind != CUDA_PORT) continue;
+        m[n].end = hap_port_of(r, c, &m[n].send);
+        m[n].number = hap_port_message(c);
+        n++;
+    }
+    rings[r->stage] = r->n_rings;
+    for (int s = 0; s < r->n_stages; s++)
+        hap_comm_broadcast_of(r, hap_stage_leader(r, s), &rings[s], sizeof *rings);
+    cuda_ports_plan(r, m, n, rings);
+    free(rings);
+    free(m);
+}
+
 static void record_ends(hap_rank *r, cuda_backend *b)
 {
     cuda_steps *steps = cuda_steps_of(r);
     int gone = cuda_fuse(r, &steps->now.list);
     b->x.made[b->x.phase].allocations += steps->now.list.allocations;
     cuda_ahead_find(&steps->now.list);
+    if (b->ports) plan_ports(r, &steps->now.list);
     if (r->opt.verbose)
         fprintf(stderr, "rank %d %d calls a step, %d of them left out or joined\n", r->id,
                 steps->now.list.n, gone);
@@ -37,13 +61,20 @@ static cuda_way way_of(const cuda_steps *steps)
     return steps->now.whole ? CUDA_BY_WHOLE : CUDA_BY_GRAPHS;
 }
 
+static bool captures(const cuda_steps *steps, cuda_way way)
+{
+    return way == CUDA_BY_GRAPHS && steps->now.n_parts == 0;
+}
+
 static void run_step(hap_rank *r)
 {
     cuda_steps *steps = cuda_steps_of(r);
     r->line = 0;
     hap_beat(r, "device"); // which of the calls it is at is not known here
     steps->begun = hap_seconds();
-    switch (way_of(steps)) {
+    cuda_way way = way_of(steps);
+    steps->by_host = steps->mode == CUDA_STEP_RECORDED || captures(steps, way);
+    switch (way) {
     case CUDA_BY_GRAPHS:
         cuda_list_begins(r);
         cuda_run_parts(r);
@@ -72,6 +103,7 @@ void hap_backend_begin(hap_rank *r)
                   : steps->now.list.n > 0                    ? CUDA_STEP_LISTED
                   : steps->use_list && steps->now.passes > 0 ? CUDA_STEP_RECORDED
                                                              : CUDA_STEP_CALLED;
+    steps->by_host = steps->mode == CUDA_STEP_CALLED;
     steps->now.passes++;
     b->warm = steps->now.passes > 1;
     if (steps->mode >= CUDA_STEP_LISTED) run_step(r);
@@ -128,6 +160,7 @@ void hap_backend_sync(hap_rank *r)
         hap_beat(r, "device");
     }
     cuda_wait_for(r, b->x.stream);
+    hap_port_ends(r);
     r->doing = NULL;
     const char *late = cuda_pair_late(r);
     cuda_check(r, late);
@@ -197,11 +230,18 @@ void hap_backend_op(hap_rank *r, const hap_op_call *c)
     call_op(r, b, c);
 }
 
-// hap_stages refuses programs that have ports (hap_backend_stages).
 void hap_backend_port(hap_rank *r, struct hap_port_end *e, bool send, const hap_op_call *c)
 {
-    (void)e, (void)send, (void)c;
-    hap_fail(r, HAP_EXIT_FAILED, "not supported: messages between stages on GPUs");
+    cuda_steps *steps = cuda_steps_of(r);
+    (void)e, (void)send; // as the call has them
+    if (steps->mode >= CUDA_STEP_LISTED) return;
+    if (steps->mode == CUDA_STEP_RECORDED) {
+        cuda_record_port(r, &steps->now.list, c);
+        return;
+    }
+    int span = called(r);
+    cuda_run_port(r, c);
+    cuda_trace_close(r, span, cuda_of(r)->x.stream);
 }
 
 void hap_backend_fuse(hap_rank *r, const char *kernel)

@@ -1,0 +1,71 @@
+"""Stages on GPUs, which have run on none yet: whether they are right, and how fast beside plans without
+stages and beside PyTorch's own pipelining. Hosts are emulated: sockets over the loopback device."""
+
+from steps import models
+from steps.models import go, plan
+from steps.speed import line
+
+XL = "examples/gpt2-xl/graph.json"
+
+
+def stages(m):
+    """tiny models in 2 and 3 stages: losses of CPU ranks, the same bits called, listed and in graphs"""
+    m.check("stages", ["tests/cuda/stages_cuda.sh"], 500)
+
+
+def sockets(m, n):
+    """Two emulated hosts of n / 2 H200s each, by the data sheet."""
+    path = m.path(f"h200x{n}-sockets.yaml")
+    with open(path, "w") as f:
+        f.write(f"name: h200x{n}-sockets\nmachines:\n  - name: host\n    devices: [{{model: H200, count: {n}}}]\n"
+                "    link: {bandwidth: 370 GB/s, latency: 3 us}\n    emulate: {hosts: 2}\n"
+                "network: {bandwidth: 7 GB/s, latency: 50 us}\nsource: datasheet\n")
+    return path
+
+
+def timed(m, name, graph, cluster, rows, *options):
+    """ms of a plan's step as printed, or None; says it with its prediction."""
+    folder = plan(m, name, graph, cluster, *options, "--precision", "bf16")
+    if not folder:
+        return None
+    run = go(m, name, folder, "--steps", str(m.o.steps), "--seed", "1", *rows, cuda="stages=on", limit=150)
+    ms = run.median(skip=12)  # earlier ones find the way to run a step
+    emulated = sum(x.get("emulated", False) for x in run.lines)
+    line(m, f"hapc {name}: {ms} ms/step (emulated: {emulated} lines), predicted "
+            f"{models.predicted_ms(folder):.1f} ms, losses {run.some_losses()}")
+    print("\n".join("    " + x for x in run.said("like others|from here on|workspace [0-9]", 9)))
+    return None if ms == "none" else float(ms)
+
+
+def stages_speed(m):
+    """GPT-2 XL, batch 64, bf16, on two emulated hosts: stages beside the plan without"""
+    if m.gpus < 4:
+        print("stages-speed: wants 4 GPUs")
+        return
+    cluster, rows = sockets(m, 4), models.inputs(m, "gpt2", 128)
+    ms = {how: timed(m, f"stages.xl.{how}", XL, cluster, rows, "--batch", "64", "--stages", how)
+          for how in ("off", "auto")}
+    if all(ms.values()):
+        line(m, f"stages.xl: {ms['off'] / ms['auto']:.2f} times as fast as without stages (emulated)")
+
+
+def stages_torch(m):
+    """Llama 1.1B on two emulated hosts of unequal SMs: stages beside torch.distributed.pipelining"""
+    if m.gpus < 4:
+        print("stages-torch: wants 4 GPUs")
+        return
+    cluster, batch = "clusters/h200x4-mixed-sockets.yaml", "32"
+    rows = models.inputs(m, "llama", 64)
+    ms = timed(m, "stages.llama", models.graph_of(m, "llama"), cluster, rows, "--batch", batch, "--stages", "auto")
+    best = None
+    for micro in ("4", "8", "16"):
+        done = m.run(f"torch.stages.{micro}", ["torchrun", "--nproc-per-node", "4", "bench/torch/torch_pipeline.py", "llama",
+                                               batch, micro, "sockets", "132,132,64,64", "9,10,11,12"], 150, plain=True)
+        for x in done.text().splitlines():
+            if "ms/step" in x or "Error" in x:
+                line(m, x[:300])
+            if "best:" in x:
+                own = float(x.split("best:")[1].split()[0])
+                best = own if best is None else min(best, own)
+    if ms and best:
+        line(m, f"stages.llama: {best / ms:.2f} times as fast as PyTorch's pipelining (emulated)")
