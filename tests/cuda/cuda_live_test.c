@@ -1,5 +1,5 @@
 // Which calls are captured: lists of several ranks, drawn at random, that have the same starts and
-// differ as fusing makes them differ.
+// differ as fusing makes them differ; and which parts of a stage's list are the same work.
 
 #include <check.h>
 #include <stdint.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cuda/step/cuda_live.h"
+#include "cuda/step/cuda_spans.h"
 
 enum { RANKS = 3, MOST = 400, MOST_STARTS = 24, LEAST = 4 };
 
@@ -222,6 +223,66 @@ START_TEST(nothing_is_captured_of_lists_that_differ)
 }
 END_TEST
 
+// Parts of a stage's list, between messages: what each differs in from the first.
+START_TEST(parts_that_are_the_same_work)
+{
+    enum { SAME, TENSOR, PLACE, ATTRIBUTE, LENGTH, JOINED, COLLECTIVE, COPY, PARTS };
+    static const int like[PARTS] = {0, 1, 2, 3, 4, 5, 6, 0};
+    static char bytes[4][64];
+    hap_tensor t[4] = {{.data = bytes[0], .bytes = 64}, {.data = bytes[1], .bytes = 64}};
+    hap_rank r = {.n_stages = 2};
+    rank *x = &all[0];
+    memset(x, 0, sizeof *x);
+    x->list.call = x->call;
+    t[2] = t[0], t[3] = t[0];
+    t[2].bytes = 32;
+    for (int part = 0; part <= PARTS; part++) {
+        int from = x->list.n + 1;
+        add(x, CUDA_PORT, 1);
+        add(x, part == COLLECTIVE ? CUDA_START : CUDA_OP, 1);
+        add(x, CUDA_OP, part == LENGTH ? 5 : 4);
+        for (int i = from; i < x->list.n; i++) {
+            hap_op_call *op = &x->call[i].op;
+            *op = (hap_op_call){.op = HAP_OP_add, .n_out = 1, .n_in = 1, .n_attr = 1};
+            op->out[0] = op->in[0] = &t[part == TENSOR  ? 1
+                                        : part == PLACE ? 2
+                                        : part == COPY  ? 3
+                                                        : 0];
+        }
+        x->call[from + 1].op.attr[0].i = part == ATTRIBUTE;
+        if (part == JOINED) x->call[from].n_joined = 1;
+    }
+    for (int i = 0; i < x->list.n; i++)
+        x->live[i] = cuda_live_of_stages(&r, &x->call[i]);
+    int n;
+    cuda_span *s = cuda_spans(&r, &x->list, x->live, &n);
+    ck_assert_int_eq(n, 2 * (PARTS + 1));
+    for (int part = 0; part < PARTS; part++) {
+        ck_assert(s[2 * part].live);
+        ck_assert_int_eq(s[2 * part + 1].as, 2 * like[part] + 1);
+    }
+    ck_assert_int_eq(s[n - 1].as, n - 1); // a step ends in it
+    free(s);
+}
+END_TEST
+
+// A micro-batch's part of an input, in a program of stages alone.
+START_TEST(slices_of_inputs)
+{
+    static char bytes[2][64];
+    hap_tensor input = {.data = bytes[0]}, value = {.data = bytes[1]};
+    hap_var var = {.kind = HAP_VAR_INPUT, .t = &input};
+    hap_rank r = {.n_stages = 2, .var = &var, .n_vars = 1};
+    cuda_call c = {.kind = CUDA_OP, .op = {.op = HAP_OP_slice, .n_in = 1, .in = {&input}}};
+    ck_assert(cuda_live_of_stages(&r, &c));
+    c.op.in[0] = &value;
+    ck_assert(!cuda_live_of_stages(&r, &c));
+    c.op.in[0] = &input;
+    r.n_stages = 0;
+    ck_assert(!cuda_live_of_stages(&r, &c));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("cuda_live");
@@ -230,6 +291,8 @@ int main(void)
     tcase_add_test(t, random_lists);
     tcase_add_test(t, a_run_that_is_short_on_one_rank);
     tcase_add_test(t, nothing_is_captured_of_lists_that_differ);
+    tcase_add_test(t, parts_that_are_the_same_work);
+    tcase_add_test(t, slices_of_inputs);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

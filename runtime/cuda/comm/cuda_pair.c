@@ -31,6 +31,7 @@
 #include "core/pair_rows.h"
 #include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_pair.h"
+#include "cuda/comm/cuda_pair_run.h"
 #include "cuda/comm/cuda_pair_tiles.h"
 #include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_backend.h"
@@ -39,110 +40,19 @@
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/kernels/tile_gemm.h"
 
-// Chunk k as this rank has it: rows that are multiplied as that, of or for a member; and its part
-// of this rank's own rows, which another member has as its chunk k.
-typedef struct chunk {
-    hap_range rows, own;
-    int member, other, sender; // sender: of `rows`; of a producer's own rows not looked at
-} chunk;
-
-typedef struct run {
-    hap_rank *r;
-    cuda_backend *b;
-    const hap_pair *p;
-    hap_coll_call coll;
-    hap_coll_view v; // [rows, columns]
-    int me;
-    int64_t row;                  // bytes of a row of what is moved
-    cudaStream_t s;               // of transfers by NCCL, of sums and copies
-    cuda_put *put;                // NULL: by NCCL
-    int64_t slot;                 // bytes of a slot of a sum in scratch
-    hap_range mine;               // the rows of the moved factor that this rank holds or will hold
-    bool alone;                   // no other collective is under way
-    const cuda_pair_tiled *tiled; // NULL: chunk by chunk
-    const cuda_pair_list *list;   // its
-    bool sums;                    // are added in the kernel
-    chunk g[HAP_PAIR_CHUNKS];
-} run;
-
-static void check(const run *x, const char *why)
-{
-    cuda_check(x->r, why);
-}
-
-static void cuda(const run *x, cudaError_t e, const char *call)
-{
-    cuda_check(x->r, cuda_said(e, call));
-}
-
-static void after(const run *x, cudaStream_t s, cudaEvent_t e)
-{
-    cuda(x, cudaStreamWaitEvent(s, e, 0), "cudaStreamWaitEvent");
-}
-
-// An event of a stream as it is now; the i-th of this pair.
-static cudaEvent_t mark_on(const run *x, int i, cudaStream_t s)
-{
-    cuda_backend *b = x->b;
-    while (b->n_marks <= i) {
-        b->mark = hap_grow(x->r, b->mark, &b->cap_marks, b->n_marks + 1, sizeof *b->mark);
-        cuda(x, cudaEventCreateWithFlags(&b->mark[b->n_marks++], cudaEventDisableTiming),
-             "cudaEventCreate");
-    }
-    cuda(x, cudaEventRecord(b->mark[i], s), "cudaEventRecord");
-    return b->mark[i];
-}
-
-static cudaEvent_t mark(const run *x, int i)
-{
-    return mark_on(x, i, x->b->x.stream);
-}
-
 // Stream s goes on when chunk k is made.
-static void after_made(const run *x, cudaStream_t s, int k, cudaEvent_t made)
+static void after_made(const cuda_running_pair *x, cudaStream_t s, int k, cudaEvent_t made)
 {
     for (int i = 0; i < 2 && x->list; i++)
         if (x->list->made[k][i] >= 0) cuda_put_await_made(x->put, s, x->list->made[k][i]);
-    if (!x->list) after(x, s, made);
+    if (!x->list) cuda_pair_after(x, s, made);
 }
 
-static char *row_of(const run *x, const hap_tensor *t, int64_t row)
-{
-    return (char *)t->data + row * x->row;
-}
-
-// --- matmuls ---
-
-// The pair's ops on a range of rows; in: where row 0 of their operand would lie, NULL: in its
-// place.
-static void multiply(const run *x, hap_range range, char *in)
-{
-    for (int i = 0; i < x->p->n_ops; i++) {
-        hap_tensor rows[2];
-        hap_op_call c = hap_op_of_rows(&x->p->op[i], range.lo, range.lo + range.n, rows);
-        if (in) rows[0].data = in + range.lo * x->row;
-        x->b->x.line = x->p->op_line[i];
-        check(x, hap_cuda_run(&x->b->x, &c));
-    }
-}
-
-// Of a consumer: this rank's rows are read where they come from.
-static void multiply_joined(const run *x, int k, int n)
-{
-    hap_range rows[HAP_PAIR_CHUNKS];
-    const hap_range mine = x->mine;
-    int n_rows = n == 1 && x->g[k].rows.n ? 1 : hap_joined_rows(x->r, x->p, k, n, rows);
-    if (n == 1) rows[0] = x->g[k].rows;
-    for (int i = 0; i < n_rows; i++) {
-        bool own =
-            x->p->consumer && rows[i].lo >= mine.lo && rows[i].lo + rows[i].n <= mine.lo + mine.n;
-        multiply(x, rows[i], own ? (char *)x->p->src->data - mine.lo * x->row : NULL);
-    }
-}
+// --- the first pass ---
 
 // Rows of others that have not come yet, as copies of this rank's: numbers of the same kind, for
 // what a matmul takes goes with them (zeros take less power).
-static void stand_in(const run *x)
+static void stand_in(const cuda_running_pair *x)
 {
     const hap_pair *p = x->p;
     int64_t own = x->mine.n, n = x->row ? p->dst->bytes / x->row : 0;
@@ -152,23 +62,24 @@ static void stand_in(const run *x)
         rows = (before ? x->mine.lo : n) - at;
         rows = rows < own ? rows : own;
         if (rows > 0)
-            check(x, cuda_copy(x->b->x.stream, row_of(x, p->dst, at), p->src->data, rows * x->row));
+            cuda_pair_check(x, cuda_copy(x->b->x.stream, cuda_pair_row(x, p->dst, at), p->src->data,
+                                         rows * x->row));
     }
 }
 
 // Finds the algorithms, each for the very rows of a matmul: the pair makes the results again.
-static void rehearse(const run *x)
+static void rehearse(const cuda_running_pair *x)
 {
     if (x->b->warm) return;
     if (x->p->consumer) stand_in(x);
     for (int k = 0, n; k < x->p->n_chunks; k += n) {
         n = hap_joined_chunks(x->p, k);
-        multiply_joined(x, k, n);
+        cuda_pair_multiply(x, k, n);
     }
 }
 
 // Whether the n chunks from k on hold rows of this rank and of others in one range.
-static bool joins_own(const run *x, int k, int n)
+static bool joins_own(const cuda_running_pair *x, int k, int n)
 {
     bool own = false, other = false;
     for (int i = k; i < k + n; i++) {
@@ -183,19 +94,19 @@ static bool joins_own(const run *x, int k, int n)
 // --- consumer ---
 
 // Chunk k on its way: this rank's part to the member that takes it as that.
-static void send_part(const run *x, int k)
+static void send_part(const cuda_running_pair *x, int k)
 {
-    const chunk *g = &x->g[k];
+    const cuda_pair_chunk *g = &x->g[k];
     if (g->other == x->me || g->own.n == 0 || x->row == 0) return;
     if (hap_pair_sender(x->r, x->p, k, x->me) != x->me) return;
-    cuda_put_send(x->put, g->other, k, row_of(x, x->p->src, g->own.lo - x->mine.lo),
-                  row_of(x, x->p->dst, g->own.lo), g->own.n * x->row);
+    cuda_put_send(x->put, g->other, k, cuda_pair_row(x, x->p->src, g->own.lo - x->mine.lo),
+                  cuda_pair_row(x, x->p->dst, g->own.lo), g->own.n * x->row);
 }
 
 // Another's part of chunk k, from where it came to here. Nothing blocks for good: what is waited
 // for came with chunks before, which all members send before chunk k. So by induction over the
 // chunks, whose order is the same on all members, each of them is sent.
-static void pass_on(const run *x, int k)
+static void pass_on(const cuda_running_pair *x, int k)
 {
     hap_passed w = hap_pair_passed(x->r, x->p, k);
     if (w.rows.n == 0 || x->row == 0) return;
@@ -207,13 +118,13 @@ static void pass_on(const run *x, int k)
             cuda_put_await(x->put, cuda_put_stream(x->put, w.to),
                            hap_pair_sender(x->r, x->p, i, w.owner), i);
     }
-    char *rows = row_of(x, x->p->dst, w.rows.lo);
+    char *rows = cuda_pair_row(x, x->p->dst, w.rows.lo);
     cuda_put_send(x->put, w.to, k, rows, rows, w.rows.n * x->row);
 }
 
 // What b->waits does next comes behind the n chunks from k on: of each sender the last of them.
 // Whether there are any.
-static bool await_turn(const run *x, int k, int n)
+static bool await_turn(const cuda_running_pair *x, int k, int n)
 {
     int member[HAP_PAIR_CHUNKS], part[HAP_PAIR_CHUNKS], n_waits = 0;
     for (int i = k; i < k + n; i++) {
@@ -230,36 +141,36 @@ static bool await_turn(const run *x, int k, int n)
 
 // Waits for flags stand on a stream of their own: on the compute stream each takes two microseconds
 // even where the flag is up, and the event behind it none.
-static void consume(const run *x, cudaEvent_t done)
+static void consume(const cuda_running_pair *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
     cudaStream_t s = x->b->x.stream;
-    char *own = row_of(x, p->dst, x->mine.lo);
+    char *own = cuda_pair_row(x, p->dst, x->mine.lo);
     for (int k = 0; k < p->n_chunks; k++) {
         send_part(x, k);
         pass_on(x, k);
     }
     bool copies = own != p->src->data && p->src->bytes;
     if (copies) {
-        after(x, x->s, cuda_put_opened(x->put));
-        check(x, cuda_copy(x->s, own, p->src->data, p->src->bytes));
-        cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
+        cuda_pair_after(x, x->s, cuda_put_opened(x->put));
+        cuda_pair_check(x, cuda_copy(x->s, own, p->src->data, p->src->bytes));
+        cuda_pair_ok(x, cudaEventRecord(done, x->s), "cudaEventRecord");
     }
     if (x->tiled) cuda_pair_tiles_run(x->r, x->tiled, x->put);
     for (int k = 0, n, turn = 0; k < p->n_chunks && !x->tiled; k += n, turn++) {
         n = hap_joined_chunks(p, k);
-        if (copies && joins_own(x, k, n)) after(x, s, done);
-        if (await_turn(x, k, n)) after(x, s, mark_on(x, 1 + turn, x->b->waits));
-        multiply_joined(x, k, n);
+        if (copies && joins_own(x, k, n)) cuda_pair_after(x, s, done);
+        if (await_turn(x, k, n)) cuda_pair_after(x, s, cuda_pair_mark_on(x, 1 + turn, x->b->waits));
+        cuda_pair_multiply(x, k, n);
     }
     cuda_put_close(x->put, x->s, done);
-    after(x, s, done);
+    cuda_pair_after(x, s, done);
 }
 
 // --- producer ---
 
 // Chunk k, made when `made` has come, to whom it is for.
-static void give_part(const run *x, int k, cudaEvent_t made)
+static void give_part(const cuda_running_pair *x, int k, cudaEvent_t made)
 {
     const hap_pair *p = x->p;
     hap_range rows = x->g[k].rows;
@@ -269,7 +180,7 @@ static void give_part(const run *x, int k, cudaEvent_t made)
     hap_box theirs = hap_pair_dst(x->r, p, to), held = hap_pair_src(x->r, p, x->me);
     if (p->kind == HAP_REDUCE_SCATTER) {
         char *slot = (char *)p->scratch->data + x->me * x->slot;
-        cuda_put_send(x->put, to, k, row_of(x, p->src, rows.lo),
+        cuda_put_send(x->put, to, k, cuda_pair_row(x, p->src, rows.lo),
                       slot + (rows.lo - theirs.f1.lo) * x->row, rows.n * x->row);
         return;
     }
@@ -280,7 +191,7 @@ static void give_part(const run *x, int k, cudaEvent_t made)
 
 // made[k]: the event behind which chunk k of this rank is made. Rows are added in the order in
 // which their last parts come.
-static void add_rows(const run *x, const cudaEvent_t *made)
+static void add_rows(const cuda_running_pair *x, const cudaEvent_t *made)
 {
     const hap_pair *p = x->p;
     hap_pair_sum sums[2 * HAP_PAIR_CHUNKS];
@@ -295,14 +206,15 @@ static void add_rows(const run *x, const cudaEvent_t *made)
         if (!awaited[own]) after_made(x, x->s, own, made[own]);
         awaited[own] = true;
         int64_t at = (sums[i].rows.lo - x->mine.lo) * x->row;
-        check(x, cuda_put_add(x->s, p->dst->type, (char *)p->dst->data + at,
-                              (char *)p->scratch->data + at, x->slot, x->v.n_members, x->me,
-                              row_of(x, p->src, sums[i].rows.lo), sums[i].rows.n * cols));
+        cuda_pair_check(x, cuda_put_add(x->s, p->dst->type, (char *)p->dst->data + at,
+                                        (char *)p->scratch->data + at, x->slot, x->v.n_members,
+                                        x->me, cuda_pair_row(x, p->src, sums[i].rows.lo),
+                                        sums[i].rows.n * cols));
     }
 }
 
 // All-to-all: what stays here, and the wait for the rest.
-static void keep_rows(const run *x, const cudaEvent_t *made)
+static void keep_rows(const cuda_running_pair *x, const cudaEvent_t *made)
 {
     const hap_pair *p = x->p;
     const hap_coll_view *v = &x->v;
@@ -316,8 +228,9 @@ static void keep_rows(const run *x, const cudaEvent_t *made)
                           .size = {dst.f1.n, v->mid, some},
                           .to = {v->mid * all, all, 1},
                           .from = {v->mid * some, some, 1}};
-        check(x, cuda_copy_strided(x->s, (char *)p->dst->data + src.f2.lo * v->inner * v->item,
-                                   row_of(x, p->src, dst.f1.lo), &m, v->item));
+        cuda_pair_check(x, cuda_copy_strided(x->s,
+                                             (char *)p->dst->data + src.f2.lo * v->inner * v->item,
+                                             cuda_pair_row(x, p->src, dst.f1.lo), &m, v->item));
     }
     for (int k = 0; k < p->n_chunks; k++) {
         int from = x->g[k].other;
@@ -326,22 +239,22 @@ static void keep_rows(const run *x, const cudaEvent_t *made)
     }
 }
 
-static void produce(const run *x, cudaEvent_t done)
+static void produce(const cuda_running_pair *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
     cudaEvent_t made[HAP_PAIR_CHUNKS];
     if (x->tiled) cuda_pair_tiles_run(x->r, x->tiled, x->put);
     for (int k = 0, n, turn = 0; k < p->n_chunks; k += n, turn++) {
         n = hap_joined_chunks(p, k);
-        if (!x->tiled) multiply_joined(x, k, n);
-        cudaEvent_t e = mark(x, 1 + (x->tiled ? 0 : turn));
+        if (!x->tiled) cuda_pair_multiply(x, k, n);
+        cudaEvent_t e = cuda_pair_mark(x, 1 + (x->tiled ? 0 : turn));
         for (int i = k; i < k + n; i++) {
             made[i] = e;
             give_part(x, i, e);
         }
     }
     if (x->sums)
-        after(x, x->s, made[0]); // the kernel
+        cuda_pair_after(x, x->s, made[0]); // the kernel
     else if (p->kind == HAP_REDUCE_SCATTER)
         add_rows(x, made);
     else
@@ -351,7 +264,7 @@ static void produce(const run *x, cudaEvent_t done)
 
 // --- all-reduce ---
 
-static hap_share share_of(const run *x, int k, int member)
+static hap_share share_of(const cuda_running_pair *x, int k, int member)
 {
     return hap_pair_share(x->g[k].rows, x->row / x->v.item, x->v.item, member, x->v.n_members);
 }
@@ -367,7 +280,7 @@ static int part_of_sums(int k, int n)
     return k < n - 1 ? 2 * k + 2 : 2 * n - 1;
 }
 
-static void reduce_out(const run *x, int k, cudaEvent_t made)
+static void reduce_out(const cuda_running_pair *x, int k, cudaEvent_t made)
 {
     const hap_pair *p = x->p;
     int n = x->v.n_members;
@@ -382,7 +295,7 @@ static void reduce_out(const run *x, int k, cudaEvent_t made)
     }
 }
 
-static void reduce_back(const run *x, int k, cudaEvent_t made)
+static void reduce_back(const cuda_running_pair *x, int k, cudaEvent_t made)
 {
     const hap_pair *p = x->p;
     int n = x->v.n_members;
@@ -392,17 +305,18 @@ static void reduce_back(const run *x, int k, cudaEvent_t made)
     after_made(x, x->s, k, made);
     for (int d = 1; d < n; d++)
         cuda_put_await(x->put, x->s, (x->me - d + n) % n, part_of_rows(k));
-    check(x, cuda_put_add(x->s, p->dst->type, to, (char *)p->scratch->data + mine.slot * x->v.item,
-                          x->slot, n, x->me, (char *)p->src->data + mine.at * x->v.item, mine.n));
-    cuda(x, cudaEventRecord(made, x->s), "cudaEventRecord");
+    cuda_pair_check(x, cuda_put_add(x->s, p->dst->type, to,
+                                    (char *)p->scratch->data + mine.slot * x->v.item, x->slot, n,
+                                    x->me, (char *)p->src->data + mine.at * x->v.item, mine.n));
+    cuda_pair_ok(x, cudaEventRecord(made, x->s), "cudaEventRecord");
     for (int d = 1; d < n; d++) {
         int m = (x->me + d) % n;
-        after(x, cuda_put_stream(x->put, m), made);
+        cuda_pair_after(x, cuda_put_stream(x->put, m), made);
         cuda_put_send(x->put, m, part_of_sums(k, x->p->n_chunks), to, to, mine.n * x->v.item);
     }
 }
 
-static void produce_all(const run *x, cudaEvent_t done)
+static void produce_all(const cuda_running_pair *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
     cudaEvent_t made[HAP_PAIR_CHUNKS];
@@ -410,9 +324,9 @@ static void produce_all(const run *x, cudaEvent_t done)
     if (x->tiled) cuda_pair_tiles_run(x->r, x->tiled, x->put);
     for (int k = 0, joined; k < p->n_chunks; k += joined) {
         joined = hap_joined_chunks(p, k);
-        if (!x->tiled) multiply_joined(x, k, joined);
+        if (!x->tiled) cuda_pair_multiply(x, k, joined);
         for (int i = k; i < k + joined; i++) {
-            made[i] = mark(x, i);
+            made[i] = cuda_pair_mark(x, i);
             reduce_out(x, i, made[i]);
             if (i > 0) reduce_back(x, i - 1, made[i - 1]);
         }
@@ -429,7 +343,7 @@ static void produce_all(const run *x, cudaEvent_t done)
 
 // Of an all-reduce by rows: others' rows go to their slots as they are made, the sums of this
 // rank's to all others as they are added, as parts behind those of all rows.
-static void give_rows(const run *x, int k)
+static void give_rows(const cuda_running_pair *x, int k)
 {
     const hap_pair *q = x->p;
     const int n = x->v.n_members;
@@ -437,7 +351,7 @@ static void give_rows(const run *x, int k)
     int to;
     hap_chunk_rows(x->r, q, k, &to, &lo, &hi);
     if (lo == hi) return;
-    char *dst = row_of(x, q->dst, lo);
+    char *dst = cuda_pair_row(x, q->dst, lo);
     for (int d = 1; d < n && to == x->me; d++) {
         const int m = (x->me + d) % n;
         after_made(x, cuda_put_stream(x->put, m), k, NULL);
@@ -446,16 +360,16 @@ static void give_rows(const run *x, int k)
     if (to == x->me) return;
     char *slot = cuda_pair_slot(x->r, q, to, x->me);
     after_made(x, cuda_put_stream(x->put, to), k, NULL);
-    cuda_put_send(x->put, to, k, row_of(x, q->src, lo),
+    cuda_put_send(x->put, to, k, cuda_pair_row(x, q->src, lo),
                   slot + (lo - cuda_pair_rows(x->r, q, to).lo) * x->row, (hi - lo) * x->row);
 }
 
-static void produce_rows(const run *x, cudaEvent_t done)
+static void produce_rows(const cuda_running_pair *x, cudaEvent_t done)
 {
     const hap_pair *q = x->p;
     const int n = x->v.n_members;
     cuda_pair_tiles_run(x->r, x->tiled, x->put);
-    cudaEvent_t kernel = mark(x, 0);
+    cudaEvent_t kernel = cuda_pair_mark(x, 0);
     for (int k = 0; k < q->n_chunks; k++)
         give_rows(x, k);
     for (int d = 1; d < n; d++) {
@@ -468,106 +382,8 @@ static void produce_rows(const run *x, cudaEvent_t done)
         }
         if (last >= 0) cuda_put_await(x->put, x->s, m, q->n_chunks + last);
     }
-    after(x, x->s, kernel);
+    cuda_pair_after(x, x->s, kernel);
     cuda_put_close(x->put, x->s, done);
-}
-
-// --- by NCCL ---
-
-static void nccl(const run *x, ncclResult_t e, const char *call)
-{
-    cuda_nccl_check(x->r, e, call);
-}
-
-static void send_rows(const run *x, const char *rows, int64_t n, int to)
-{
-    size_t count = (size_t)(n * (x->row / x->v.item));
-    if (count)
-        nccl(x,
-             ncclSend(rows, count, cuda_nccl_type(x->p->src->type), to, x->b->group[x->p->axes],
-                      x->s),
-             "ncclSend");
-}
-
-static void take_rows(const run *x, char *rows, int64_t n, int from)
-{
-    size_t count = (size_t)(n * (x->row / x->v.item));
-    if (count)
-        nccl(x,
-             ncclRecv(rows, count, cuda_nccl_type(x->p->src->type), from, x->b->group[x->p->axes],
-                      x->s),
-             "ncclRecv");
-}
-
-// Chunk k to whom this rank sends it and from whom it comes, at once. What it passes on came with
-// a chunk before.
-static void exchange(const run *x, int k)
-{
-    const hap_pair *p = x->p;
-    const chunk *g = &x->g[k];
-    hap_passed w = hap_pair_passed(x->r, p, k);
-    nccl(x, ncclGroupStart(), "ncclGroupStart");
-    if (hap_pair_sender(x->r, p, k, x->me) == x->me)
-        send_rows(x, row_of(x, p->src, g->own.lo - x->mine.lo), g->own.n, g->other);
-    send_rows(x, row_of(x, p->dst, w.rows.lo), w.rows.n, w.to);
-    take_rows(x, row_of(x, p->dst, g->rows.lo), g->rows.n, g->sender);
-    nccl(x, ncclGroupEnd(), "ncclGroupEnd");
-}
-
-static void consume_by_nccl(const run *x, cudaEvent_t done)
-{
-    const hap_pair *p = x->p;
-    after(x, x->s, mark(x, p->n_chunks));
-    check(x, cuda_copy(x->s, row_of(x, p->dst, x->mine.lo), p->src->data, p->src->bytes));
-    for (int k = 0; k < p->n_chunks; k++) {
-        if (x->g[k].member != x->me) exchange(x, k);
-        cuda(x, cudaEventRecord(x->b->mark[k], x->s), "cudaEventRecord");
-    }
-    cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
-    for (int k = 0, n; k < p->n_chunks; k += n) {
-        n = hap_joined_chunks(p, k);
-        after(x, x->b->x.stream, x->b->mark[k + n - 1]);
-        multiply_joined(x, k, n);
-    }
-    after(x, x->b->x.stream, done);
-}
-
-static void reduce_rows(const run *x, hap_range rows)
-{
-    size_t n = (size_t)(rows.n * (x->row / x->v.item));
-    if (n)
-        nccl(x,
-             ncclAllReduce(row_of(x, x->p->src, rows.lo), row_of(x, x->p->dst, rows.lo), n,
-                           cuda_nccl_type(x->p->src->type), ncclSum, x->b->group[x->p->axes], x->s),
-             "ncclAllReduce");
-}
-
-static void produce_by_nccl(const run *x, cudaEvent_t done)
-{
-    const hap_pair *p = x->p;
-    hap_range rows[HAP_PAIR_CHUNKS];
-    char *slots = p->scratch ? p->scratch->data : NULL;
-    for (int k = 0, n; k < p->n_chunks; k += n) {
-        n = hap_joined_chunks(p, k);
-        multiply_joined(x, k, n);
-        after(x, x->s, mark(x, 0));
-        int n_rows = p->kind == HAP_ALL_REDUCE ? hap_joined_rows(x->r, p, k, n, rows) : 0;
-        for (int i = 0; i < n_rows; i++)
-            reduce_rows(x, rows[i]);
-        for (int i = k; i < k + n && p->kind == HAP_REDUCE_SCATTER; i++) {
-            const chunk *g = &x->g[i];
-            if (g->member == x->me) continue;
-            nccl(x, ncclGroupStart(), "ncclGroupStart");
-            send_rows(x, row_of(x, p->src, g->rows.lo), g->rows.n, g->member);
-            take_rows(x, slots + g->other * x->slot + (g->own.lo - x->mine.lo) * x->row, g->own.n,
-                      g->other);
-            nccl(x, ncclGroupEnd(), "ncclGroupEnd");
-        }
-    }
-    if (p->kind == HAP_REDUCE_SCATTER)
-        check(x, cuda_put_add(x->s, p->dst->type, p->dst->data, slots, x->slot, x->v.n_members,
-                              x->me, row_of(x, p->src, x->mine.lo), p->dst->elements));
-    cuda(x, cudaEventRecord(done, x->s), "cudaEventRecord");
 }
 
 // --- all of it ---
@@ -581,12 +397,12 @@ bool cuda_pair_overlaps(const hap_rank *r, const hap_pair *p)
 }
 
 // The rows of each group, as this rank has them.
-static void take_groups(run *x, const hap_pair *p)
+static void take_groups(cuda_running_pair *x, const hap_pair *p)
 {
     x->p = p;
     x->mine = cuda_pair_rows(x->r, p, x->me);
     for (int k = 0; k < p->n_chunks; k++) {
-        chunk *g = &x->g[k];
+        cuda_pair_chunk *g = &x->g[k];
         int64_t lo, hi;
         hap_chunk_rows(x->r, p, k, &g->member, &lo, &hi);
         g->rows = (hap_range){lo, hi - lo};
@@ -598,7 +414,7 @@ static void take_groups(run *x, const hap_pair *p)
 }
 
 // By puts, in that way.
-static void execute(run *x, cuda_pair_way way, cudaEvent_t done)
+static void execute(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done)
 {
     const hap_pair *said = x->p;
     hap_pair q;
@@ -621,16 +437,17 @@ static void execute(run *x, cuda_pair_way way, cudaEvent_t done)
     if (p != said) take_groups(x, said);
 }
 
-static float seconds_of(run *x, cuda_pair_way way, cudaEvent_t done, const cudaEvent_t from_to[2])
+static float seconds_of(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done,
+                        const cudaEvent_t from_to[2])
 {
     float ms;
     cudaStream_t s = x->b->x.stream;
-    cuda(x, cudaEventRecord(from_to[0], s), "cudaEventRecord");
+    cuda_pair_ok(x, cudaEventRecord(from_to[0], s), "cudaEventRecord");
     execute(x, way, done);
-    after(x, s, done);
-    cuda(x, cudaEventRecord(from_to[1], s), "cudaEventRecord");
-    cuda(x, cudaEventSynchronize(from_to[1]), "cudaEventSynchronize");
-    cuda(x, cudaEventElapsedTime(&ms, from_to[0], from_to[1]), "cudaEventElapsedTime");
+    cuda_pair_after(x, s, done);
+    cuda_pair_ok(x, cudaEventRecord(from_to[1], s), "cudaEventRecord");
+    cuda_pair_ok(x, cudaEventSynchronize(from_to[1]), "cudaEventSynchronize");
+    cuda_pair_ok(x, cudaEventElapsedTime(&ms, from_to[0], from_to[1]), "cudaEventElapsedTime");
     return ms;
 }
 
@@ -645,7 +462,7 @@ enum { WAYS = 4 }; // chunks, and forms of the list
 // Chunks first, then forms of the list; returns how many, 1: no list on any rank. A rank without a
 // form of its own (it has no rows) runs the list's groups one by one; an all-reduce by rows wants
 // one on all.
-static int ways_of(run *x, cuda_pair_way way[WAYS])
+static int ways_of(cuda_running_pair *x, cuda_pair_way way[WAYS])
 {
     hap_pair q;
     const bool listed = hap_pair_listed(x->r, x->p, &q);
@@ -659,7 +476,7 @@ static int ways_of(run *x, cuda_pair_way way[WAYS])
 }
 
 // Of two times in ms the slowest rank's, in turn.
-static void settle(run *x, float ms[2])
+static void settle(cuda_running_pair *x, float ms[2])
 {
     for (int i = 0; i < 2; i++) // in ns
         ms[i] = -1e-6f * (float)cuda_agree(x->r, ms[i] < 2000 ? -(int)(1e6f * ms[i]) : -INT32_MAX);
@@ -667,13 +484,14 @@ static void settle(run *x, float ms[2])
 
 // Chunks and tiles in turns, there and back; medians. All members take part in as many runs,
 // whatever ways each has.
-static void time_ways(run *x, const cuda_pair_way way[WAYS], cudaEvent_t done, float median[WAYS])
+static void time_ways(cuda_running_pair *x, const cuda_pair_way way[WAYS], cudaEvent_t done,
+                      float median[WAYS])
 {
     enum { TURNS = 7 };
     float ms[WAYS][TURNS];
     cudaEvent_t from_to[2];
     for (int i = 0; i < 2; i++)
-        cuda(x, cudaEventCreate(&from_to[i]), "cudaEventCreate");
+        cuda_pair_ok(x, cudaEventCreate(&from_to[i]), "cudaEventCreate");
     for (int i = 0; i < WAYS; i++) // warm
         seconds_of(x, way[i], done, from_to);
     for (int t = 0; t < TURNS; t++)
@@ -690,7 +508,8 @@ static void time_ways(run *x, const cuda_pair_way way[WAYS], cudaEvent_t done, f
 }
 
 // Where another way than planned is kept, and where all is said.
-static void say_ways(const run *x, const cuda_pair_way way[WAYS], const float ms[WAYS], int kept)
+static void say_ways(const cuda_running_pair *x, const cuda_pair_way way[WAYS],
+                     const float ms[WAYS], int kept)
 {
     const int planned = x->p->tiles.how & HAP_TILE_FIRST ? 1 : 0;
     const bool all = x->b->x.verbose;
@@ -708,7 +527,7 @@ static void say_ways(const run *x, const cuda_pair_way way[WAYS], const float ms
 
 // What is planned is kept unless something else is quicker by a margin: between chunks and list by
 // the slowest rank, of the list's forms by each.
-static cuda_pair_way quickest(run *x, cudaEvent_t done)
+static cuda_pair_way quickest(cuda_running_pair *x, cudaEvent_t done)
 {
     const float worth = CUDA_PAIR_WORTH / 100.0f;
     const bool planned = x->p->tiles.how & HAP_TILE_FIRST;
@@ -729,7 +548,7 @@ static cuda_pair_way quickest(run *x, cudaEvent_t done)
     return way[best];
 }
 
-static cuda_pair_way way_of(run *x, cudaEvent_t done)
+static cuda_pair_way way_of(cuda_running_pair *x, cudaEvent_t done)
 {
     const hap_cuda_options *o = &x->r->opt.cuda;
     cuda_pair_way way[WAYS] = {{0}};
@@ -751,7 +570,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, bool alone, cudaEvent_t done)
 {
     cuda_backend *b = cuda_of(r);
     const hap_tensor *moved = p->consumer ? p->dst : p->src;
-    run x;
+    cuda_running_pair x;
     x.r = r, x.b = b, x.put = NULL, x.alone = alone;
     x.tiled = NULL, x.list = NULL, x.sums = false;
     x.coll = hap_pair_coll(p);
@@ -763,7 +582,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, bool alone, cudaEvent_t done)
     hap_coll_view_of(r, &x.coll, 0, &v, why, sizeof why);
     x.slot = hap_put_slot(r, &x.coll, &v);
     take_groups(&x, p);
-    check(&x, cuda_will_read(&b->x, p->src->data, p->src->bytes));
+    cuda_pair_check(&x, cuda_will_read(&b->x, p->src->data, p->src->bytes));
     cuda_will_write(&b->x, p->dst->data, p->dst->bytes);
     if (p->scratch) cuda_will_write(&b->x, p->scratch->data, p->scratch->bytes);
     bool by_nccl = p->form == FORM_FLAT || !cuda_put_peers(r, p->axes);
@@ -771,9 +590,9 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, bool alone, cudaEvent_t done)
     if (by_nccl) {
         x.s = b->stream[p->axes];
         if (p->consumer)
-            consume_by_nccl(&x, done);
+            cuda_pair_consume_by_nccl(&x, done);
         else
-            produce_by_nccl(&x, done);
+            cuda_pair_produce_by_nccl(&x, done);
         return;
     }
     x.s = b->beside;

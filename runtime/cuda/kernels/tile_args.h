@@ -1,7 +1,7 @@
 // What the kernels of tile_kernel.cuh take, and who launches which.
 
-#ifndef HAP_RUNTIME_CUDA_TILE_KERNEL_H
-#define HAP_RUNTIME_CUDA_TILE_KERNEL_H
+#ifndef HAP_RUNTIME_CUDA_TILE_ARGS_H
+#define HAP_RUNTIME_CUDA_TILE_ARGS_H
 
 #include <cuda.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #include "cuda/kernels/tile_gemm.h"
 
 #include "cuda/device/cuda_driver.h"
-#include "cuda/kernels/tile_kernel.h"
+#include "cuda/kernels/tile_args.h"
 
 static tile_launch *const launches[TILE_SHAPES] = {
     tile_launch_128x256, tile_launch_128x192,       tile_launch_128x128,       tile_launch_192x192,

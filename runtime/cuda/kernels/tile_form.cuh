@@ -1,0 +1,122 @@
+// The forms of tile kernels: what a form's blocks hold in shared memory, and the tiles of a list.
+
+#ifndef HAP_RUNTIME_CUDA_TILE_FORM_CUH
+#define HAP_RUNTIME_CUDA_TILE_FORM_CUH
+
+#include "cuda/kernels/tile_args.h"
+#include "cuda/kernels/tile_ptx.cuh"
+
+namespace tile
+{
+enum { K_STEP = 64, SLOT = 8192, MOST_SHARED = 232448 };
+enum { BIAS_BARRIER = 1, TURN_BARRIER = 4 }; // one a multiplying warpgroup
+// What a kernel does with its results, built apart: each has registers for its own alone. Forms in
+// turns have all, the others PLAIN with parts of k, and SUMS.
+enum ending { PLAIN, GELU, SLOPE, SUMS };
+
+template <int ROWS_, int COLS_, int GROUPS_, bool TURNS_, int STAGES_, int SLOTS_> struct form {
+    static constexpr int ROWS = ROWS_, COLS = COLS_, GROUPS = GROUPS_; // GROUPS: that multiply
+    static constexpr bool TURNS = TURNS_;                              // ping-pong
+    static constexpr int STAGES = STAGES_, SLOTS = SLOTS_;             // SLOTS: of a group
+    static constexpr int BLOCKS = ROWS / 64 / (TURNS ? 1 : GROUPS);    // of 64 rows a group has
+    static constexpr int A_BYTES = ROWS * K_STEP * 2, B_BYTES = COLS * K_STEP * 2;
+    static constexpr int THREADS = 128 * (1 + GROUPS);
+    static constexpr bool FULL = BLOCKS * COLS > 256; // of registers: 192 results a thread
+    static constexpr int MOVERS = GROUPS == 3 ? 32 : FULL ? 24 : 40;
+    static constexpr int OTHERS = GROUPS == 3 ? 160 : FULL ? 240 : 232;
+    static constexpr int BARRIERS = 8 * (2 * STAGES + 2 * GROUPS * SLOTS);
+    static constexpr int FLOATS = COLS > 256 ? COLS : 256; // a group's: a bias, or sums of columns
+    static constexpr int SHARED =
+        STAGES * (A_BYTES + B_BYTES) + GROUPS * (SLOTS * SLOT + FLOATS * 4) + BARRIERS;
+    static constexpr int BEHIND = SLOTS > 2; // stores that still read their slot
+    static_assert(SHARED <= MOST_SHARED, "");
+};
+
+// A place in a ring of N and the parity of its round.
+template <int N> struct ring {
+    int at = 0;
+    uint32_t parity = 0;
+    __device__ void next()
+    {
+        if (++at == N) at = 0, parity ^= 1;
+    }
+    __device__ void skip(int steps)
+    {
+        int to = at + steps;
+        parity ^= (uint32_t)(to / N) & 1;
+        at = to % N;
+    }
+};
+
+// Addresses in shared memory.
+template <class F> struct memory {
+    uint32_t a, b, slots, biases, barriers;
+    __device__ memory(uint32_t from)
+    {
+        a = from;
+        b = a + F::STAGES * F::A_BYTES;
+        slots = b + F::STAGES * F::B_BYTES;
+        biases = slots + F::GROUPS * F::SLOTS * SLOT;
+        barriers = biases + F::GROUPS * F::FLOATS * 4;
+    }
+    __device__ uint32_t full(int s) const { return barriers + 16 * s; }
+    __device__ uint32_t empty(int s) const { return barriers + 16 * s + 8; }
+    __device__ uint32_t slot(int g, int s) const { return slots + (g * F::SLOTS + s) * SLOT; }
+    __device__ uint32_t bias(int g) const { return biases + g * F::FLOATS * 4; }
+    __device__ uint32_t filled(int g, int s) const
+    {
+        return barriers + 16 * (F::STAGES + g * F::SLOTS + s);
+    }
+    __device__ uint32_t stored(int g, int s) const { return filled(g, s) + 8; }
+};
+
+// The compiler takes a choice between an argument and memory for one kind of address.
+__device__ inline const tile_place *place_of(const tile_args &p, int place)
+{
+    const tile_place *at;
+    asm("mov.b64 %0, %1;" : "=l"(at) : "l"(&p.one));
+    return p.places ? p.places + place : at;
+}
+
+// This block's tile of an entry.
+template <class F> struct my_tile {
+    int row, col, kind, rows, cols, from, steps, slot, slots, wait, waits, signal, tally, count,
+        raise;
+    const tile_place *place;
+    bool inside;
+    __device__ my_tile(const tile_args &p, int t, uint32_t block)
+    {
+        const int4 *e = (const int4 *)(p.list + t);
+        const int4 at = __ldg(e), k = __ldg(e + 1), more = __ldg(e + 2), flags = __ldg(e + 3);
+        row = at.x, col = at.y, kind = at.z, place = place_of(p, at.w);
+        rows = k.x, cols = k.y, from = k.z, steps = k.w;
+        slot = more.x, slots = more.y, wait = more.z, waits = more.w;
+        signal = flags.x, tally = flags.y, count = flags.z, raise = flags.w;
+        if (block && kind & TILE_RIGHT) col += F::COLS;
+        if (block && !(kind & TILE_RIGHT)) row += F::ROWS;
+        inside = row < rows && col < cols;
+    }
+};
+
+// Until a flag has counted as far. It gives up after a while: the host then ends the job.
+__device__ inline void wait_number(const tile_args &p, const uint32_t *at, uint32_t until,
+                                   uint32_t name)
+{
+    uint64_t begin = 0;
+    for (int n = 1; (int32_t)(read_flag(at) - until) < 0; n++) {
+        if (n % 256) continue;
+        if (!begin) begin = nanoseconds();
+        if (nanoseconds() - begin < p.patience) continue;
+        *(volatile uint32_t *)p.late = name;
+        break;
+    }
+}
+
+// Of the tile's blocks of 64 rows group g has b = 0, 1, …: the first row.
+template <class F> __device__ inline int first_row(const my_tile<F> &e, int g, int b)
+{
+    return e.row + 64 * (F::TURNS ? b : g * F::BLOCKS + b);
+}
+} // namespace tile
+
+#endif
