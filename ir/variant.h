@@ -47,6 +47,8 @@ ir_again ir_again_of(hb_arena *a, const ir_graph *g);
 
 // Bytes of forward values (whole tensors) that are read behind the forward pass, a chunk's.
 double ir_saved_bytes(const ir_graph *g);
+// Bytes of parameters and moments, whole.
+double ir_home_bytes(const ir_graph *g);
 
 // The two halves of ir_variant, in the order in which it takes them.
 ir_graph *ir_recompute(hb_arena *a, const ir_graph *step, const bool *again);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/fold.h"
+
 ir_graph *ir_variant(hb_arena *a, ir_graph *step, int64_t micro_batches, const bool *again,
                      hb_diag *d)
 {
@@ -31,6 +33,17 @@ double ir_saved_bytes(const ir_graph *g)
     }
     hb_arena_free(a);
     return bytes;
+}
+
+double ir_home_bytes(const ir_graph *g)
+{
+    double sum = 0;
+    for (int t = 0; t < g->tensors.n; t++) {
+        const ir_tensor *x = &g->tensors.p[t];
+        if (x->kind == IR_PARAM || x->kind == IR_STATE)
+            sum += (double)(ir_elements(x) * ir_dtype_bytes(x->dtype)) * ir_tensor_times(g, t);
+    }
+    return sum;
 }
 
 static bool number(const char **text, int64_t *out)

@@ -7,15 +7,15 @@
 // SYN_BUCKET_BLOCKS blocks it ends after so many, for a loop whose body is one bucket long; and
 // where all there is to send is mostly latency, all is one.
 //
-// The step waits for the last bucket, whatever hides behind what comes before it. With n buckets of
-// all S bytes, each of which loses L bytes' time to latency, that is S / n + n L: least where a
-// bucket is sqrt(S L). Small buckets are no larger.
+// The step waits for the last bucket, whatever hides behind what comes before it. Small buckets are
+// those whose last one has been sent soonest (small_buckets.h).
 
 #include "synth/passes/bucket.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "synth/passes/small_buckets.h"
 #include "synth/price/transport.h"
 
 typedef struct bucket {
@@ -92,11 +92,53 @@ static void merge(syn_program *p, bucket *b, const int *wait_of, bool *dead)
     b->bytes = 0;
 }
 
+static bool alike(const syn_instr *x, const syn_instr *y)
+{
+    return x->reduce_max == y->reduce_max && x->turn == y->turn;
+}
+
+// Which of the all-reduces of one kind are the last ones of small buckets.
+static void end_small(syn_program *p, const syn_costs *c, const int *wait_of, int kind,
+                      syn_buckets how, bool *ends)
+{
+    hb_arena *a = hb_arena_new();
+    int *at = HB_ARRAY(a, int, p->instr.n), n = 0;
+    syn_message *m = HB_ARRAY(a, syn_message, p->instr.n);
+    syn_transfer *list = HB_ARRAY(a, syn_transfer, p->instr.n);
+    double now[CL_MAX_CLASSES] = {0}, alone = 0, least = HUGE_VAL;
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        for (int k = 0; in->kind != SYN_START && k < p->mesh->n_classes; k++)
+            now[k] += in->sec[k];
+        if (!joins(in, how) || kind_of(in) != kind) continue;
+        m[n] = (syn_message){.alone = in->sec[0], .first = n > 0 ? m[n - 1].first : 0};
+        for (int k = 0; k < p->mesh->n_classes; k++)
+            m[n].made = fmax(m[n].made, now[k]);
+        for (int k = n - 1; k >= m[n].first; k--) // those that are needed before, or unlike
+            if (wait_of[at[k]] < i || !alike(&p->instr.p[at[k]], in)) m[n].first = k + 1;
+        list[n] = *syn_transfers(a, p, in);
+        alone += in->sec[0];
+        least = fmin(least, in->sec[0]);
+        at[n++] = i;
+    }
+    if (n > 1) {
+        const syn_instr *first = &p->instr.p[at[0]];
+        syn_move move = syn_move_of(first);
+        double all = syn_instr_slots(p, first) * syn_list_seconds(c, &move, list, n);
+        double saved = fmin(fmax((alone - all) / (n - 1), 0), least);
+        bool *last = HB_ARRAY(a, bool, n);
+        (void)syn_small_buckets(&(syn_messages){n, m, saved}, SYN_SAME_PLACE, last);
+        for (int i = 0; i < n; i++)
+            ends[at[i]] = last[i];
+    }
+    hb_arena_free(a);
+}
+
 // May the all-reduce follow the last one of the bucket?
 static bool follows(const syn_program *p, const bucket *b, int i, double least)
 {
     const syn_instr *in = &p->instr.p[i], *prev = &p->instr.p[b->start.p[b->start.n - 1]];
-    if (b->need < i || prev->reduce_max != in->reduce_max || prev->turn != in->turn) return false;
+    if (b->need < i || !alike(prev, in)) return false;
     bool full = b->bytes >= least || (b->blocks >= SYN_BUCKET_BLOCKS && least < HUGE_VAL);
     return !full || hb_str_eq(block_of(p, prev), block_of(p, in));
 }
@@ -116,7 +158,7 @@ void syn_bucket(syn_program *p, syn_costs *c, const syn_slack *slack, syn_bucket
 {
     hb_arena *scratch = hb_arena_new();
     int n = p->instr.n, *wait_of = HB_ARRAY(scratch, int, n), *to = HB_ARRAY(scratch, int, n);
-    bool *dead = HB_ARRAY(scratch, bool, n);
+    bool *dead = HB_ARRAY(scratch, bool, n), *ends = HB_ARRAY(scratch, bool, n);
     bucket open[KINDS] = {{.blocks = 0}};
     double all[KINDS] = {0}, least[KINDS] = {0};
     for (int i = 0; i < n; i++) {
@@ -135,15 +177,16 @@ void syn_bucket(syn_program *p, syn_costs *c, const syn_slack *slack, syn_bucket
         int members = k < KINDS / 2 ? syn_group_size(p->mesh, axes) : p->mesh->size[0];
         double lost = link.latency * link.bandwidth * members, enough = lost / SYN_LATENCY_SHARE;
         least[k] = all[k] > SYN_PLENTY * enough ? 0 : all[k] <= enough ? HUGE_VAL : enough;
-        if (how != SYN_BUCKETS && isfinite(least[k]))
-            least[k] = fmin(least[k], sqrt(all[k] * lost));
+        if (how != SYN_BUCKETS) end_small(p, c, wait_of, k, how, ends);
     }
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[i];
         if (!joins(in, how)) continue;
         bucket *b = &open[kind_of(in)];
-        if (b->start.n > 0 && !follows(p, b, i, least[kind_of(in)])) merge(p, b, wait_of, dead);
+        double full = how == SYN_BUCKETS ? least[kind_of(in)] : HUGE_VAL;
+        if (b->start.n > 0 && !follows(p, b, i, full)) merge(p, b, wait_of, dead);
         add(p, b, i, wait_of[i]);
+        if (ends[i]) merge(p, b, wait_of, dead);
     }
     for (int kind = 0; kind < KINDS; kind++)
         merge(p, &open[kind], wait_of, dead);

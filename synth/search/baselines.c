@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/variant.h"
 #include "synth/plan/mesh.h"
 #include "synth/search/boards.h"
 #include "synth/search/ratios.h"
@@ -136,23 +137,11 @@ void pool_try_baselines(pool *p)
     if (p->best.program != best) pool_refine_baseline(p);
 }
 
-// Parameters and moments of the whole model alone, in bytes.
-static double home_bytes(const ir_graph *g)
-{
-    double sum = 0;
-    for (int t = 0; t < g->tensors.n; t++) {
-        const ir_tensor *x = &g->tensors.p[t];
-        if (x->kind == IR_PARAM || x->kind == IR_STATE)
-            sum += (double)(ir_elements(x) * ir_dtype_bytes(x->dtype)) * ir_tensor_times(g, t);
-    }
-    return sum;
-}
-
 // A device of each class that could hold the model, alone.
 static void single_devices(pool *p)
 {
     const cl_cluster *c = p->m->cluster;
-    double need = home_bytes(p->g);
+    double need = ir_home_bytes(p->g);
     for (int k = 0; k < c->n_classes && !pool_out_of_time(p); k++) {
         bool *keep = HB_ARRAY(p->arena, bool, c->n_ranks + 1);
         int rank = 0, first = p->boards.n;

@@ -24,7 +24,7 @@ static double worth(const device_sets *s, int rank, order by)
     return by == BY_STEP     ? s->step_rate[cluster->class_of[rank]]
            : by == BY_SPEED  ? speed(s->p, rank)
            : by == BY_MEMORY ? (double)c->capacity
-           : by == BY_LINK   ? c->link_bandwidth
+           : by == BY_LINK   ? 1 / (c->link_latency + s->param_bytes / c->link_bandwidth)
                              : c->memory_bandwidth;
 }
 
@@ -178,10 +178,16 @@ static void add_equal_counts(device_sets *s, order by, int count)
     add_set(s, keep);
 }
 
-// Steps a second on one device of each class, if it had the memory.
-static void note_step_rates(device_sets *s)
+// What devices and links are ranked by.
+static void note_rates(device_sets *s)
 {
     const pool *p = s->p;
+    for (int t = 0; t < p->g->tensors.n; t++) {
+        const ir_tensor *x = &p->g->tensors.p[t];
+        if (x->kind == IR_PARAM)
+            s->param_bytes += (double)(ir_elements(x) * ir_dtype_bytes(x->dtype)) *
+                              ir_tensor_times(p->g, t);
+    }
     for (int k = 0; k < p->m->cluster->n_classes; k++) {
         double sec = 0;
         for (int n = 0; n < p->g->nodes.n; n++) {
@@ -197,7 +203,7 @@ device_sets pool_device_sets(const pool *p)
 {
     device_sets s = {.p = p, .most = SYN_FIRST_SETS};
     const cl_cluster *c = p->m->cluster;
-    note_step_rates(&s);
+    note_rates(&s);
     for (order by = BY_STEP; by < N_ORDERS; by++) {
         add_class_prefixes(&s, by);
         if (c->n_machines > 1) add_machines(&s, by);

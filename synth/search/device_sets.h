@@ -9,7 +9,9 @@
 typedef struct device_sets {
     const pool *p;
     int n, most;                      // most: that are taken
-    double step_rate[CL_MAX_CLASSES]; // steps a second on one device of each class of the cluster
+    double step_rate[CL_MAX_CLASSES]; // steps a second on one device of each class of the cluster,
+                                      // if it had the memory
+    double param_bytes;               // of all parameters: what links are ranked by
     bool *keep[SYN_MAX_SUBSETS];
 } device_sets;
 

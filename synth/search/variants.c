@@ -379,12 +379,16 @@ static void give_up(planner *p)
     }
 }
 
-// Could a variant whose forward pass saves so many bytes (whole tensors) fit, as the leanest plan
-// does not, or does though it saves less? Twice what is missing or free in all may lie with the
-// right ranks.
-static bool may_fit(const planner *p, double bytes)
+// Could a variant in so many chunks, whose forward pass saves so many bytes (whole tensors), fit, as
+// the leanest plan does not, or does though it saves less? Beside what that saved and its homes it
+// held values for a while, of which each chunk has its part. Twice what is missing or free in all
+// may lie with the right ranks.
+static bool may_fit(const planner *p, double bytes, int64_t chunks)
 {
-    double less = p->lean_bytes - bytes, over = (p->least_share - 1) * p->least_capacity;
+    double passing = p->least_share * p->least_capacity - p->lean_bytes - ir_home_bytes(p->step);
+    double less = p->lean_bytes - bytes +
+                  fmax(passing, 0) * (1 - (double)p->lean_chunks / (double)chunks),
+           over = (p->least_share - 1) * p->least_capacity;
     return over > 0 ? 2 * less >= over : less >= 2 * over;
 }
 
@@ -435,14 +439,14 @@ static void plan_variants(planner *p)
         if (k > first && fitting(p) && large(p) && !o->vary_chunks) break;
         // With all the memory that it wants, half as many are no better than what is to be beaten.
         if (k > first && p->bar > 0 && p->last.quickest >= to_beat(p)) break;
-        if (k > first && may_fit(p, plain / (double)k)) {
+        if (k > first && may_fit(p, plain / (double)k, k)) {
             plan(p, k, least, NULL);
             one = p->last.sec;
         } else if (k > first && fitting(p)) {
             plan(p, k, set_of(p), NULL);
         }
         if (choose) pursue(p, k);
-        if (choose && !fitting(p) && may_fit(p, lean / (double)k) && plan(p, k, all, NULL))
+        if (choose && !fitting(p) && may_fit(p, lean / (double)k, k) && plan(p, k, all, NULL))
             pursue(p, k); // what it wishes for keeps more
         if (choose && !large(p)) give_up(p);
         bool far = p->plain_sec > p->quickest * SYN_TIGHT_FAR;

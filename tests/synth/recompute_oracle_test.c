@@ -1,10 +1,12 @@
-// Which blocks to compute again, against every subset of them: models of 4 to 6 blocks that differ
-// in size and in what they free a second, on one device and on unequal ones, at capacities between
-// what the step takes with nothing computed again and with all. Each subset is planned as a graph
-// of its own; what syn_plan chose must be within 1 % of the best simulated of all of them.
+// Which blocks to compute again and in how many micro-batches, against every subset and number of
+// them: models of 2 to 6 blocks that differ in size and in what they free a second, on one device
+// and on unequal ones, at capacities between what the step takes with nothing computed again, in
+// one go, and with all, in most micro-batches. Each variant is planned as a graph of its own; what
+// syn_plan chose must be within 1 % of the best simulated of all of them.
 //
-//  choice   syn_blocks_choose against all subsets of random blocks: the same least time
-//  subsets  the planner
+//  choice         syn_blocks_choose against all subsets of random blocks: the same least time
+//  subsets        the planner, in one micro-batch
+//  micro_batches  the planner, in as many as it likes
 //
 //     recompute_oracle_test [capacities]     a case: 1, at night 4; more for a longer sweep, with a
 //     line a case
@@ -110,7 +112,16 @@ static const model models[] = {
     {"residual, unlike hidden sizes", 5, 4096, {128, 256, 1024, 384, 768, 512}, true},
     {"residual, equal", 4, 4096, {128, 512, 512, 512, 512}, true},
 };
-enum { N_MODELS = sizeof models / sizeof *models };
+static const model small_models[] = {
+    {"chain of two", 2, 2048, {256, 512, 128}, false},
+    {"chain of three, narrow and wide", 3, 2048, {64, 512, 64, 384}, false},
+    {"residual, two, unlike", 2, 4096, {128, 512, 1024}, true},
+};
+enum {
+    N_MODELS = sizeof models / sizeof *models,
+    N_SMALL = sizeof small_models / sizeof *small_models,
+    MOST_CHUNKS = 32 // as the planner
+};
 
 static ir_graph *model_graph(hb_arena *a, const model *m)
 {
@@ -153,24 +164,34 @@ static cl_cluster *devices(hb_arena *a, int n)
     return small_cluster(a, 1, n, d, 4, 5);
 }
 
-static syn_options options(void)
+// micro_batches 0: as many as it likes
+static syn_options options(int64_t micro_batches)
 {
     syn_options o = syn_default_options();
-    o.micro_batches = 1;
+    o.micro_batches = micro_batches;
     o.small_param = 4096;
     return o;
 }
 
-static syn_result subset(hb_arena *a, ir_graph *g, const cost_model *m, unsigned set)
+static syn_result variant(hb_arena *a, ir_graph *g, const cost_model *m, int64_t chunks,
+                          unsigned set)
 {
     bool again[16] = {false};
     for (int b = 0; b < g->n_blocks; b++)
         again[b] = set >> b & 1;
-    ir_graph *v = ir_variant(a, g, 1, again, hb_diag_new(a));
-    syn_options o = options();
+    ir_graph *v = ir_variant(a, g, chunks, again, hb_diag_new(a));
+    syn_options o = options(chunks);
     syn_result r = syn_synthesize(a, v, ir_factorize(a, v), m, &o);
     ck_assert_int_ne(r.status, SYN_FAILED_CHECK);
     return r;
+}
+
+static double peak(const syn_result *r, int n_devices)
+{
+    double sum = 0;
+    for (int i = 0; i < n_devices; i++)
+        sum += (double)r->program->peak_bytes[r->program->mesh->class_of[i]];
+    return sum;
 }
 
 static bool prefix(unsigned set)
@@ -178,76 +199,115 @@ static bool prefix(unsigned set)
     return (set & (set + 1)) == 0;
 }
 
-static hb_str text_of(hb_arena *a, unsigned set, int n)
+typedef struct choice_made {
+    double sec;
+    int64_t chunks;
+    unsigned set;
+} choice_made;
+
+static hb_str text_of(hb_arena *a, const choice_made *x, int n)
 {
     hb_buf b = {.arena = a};
     for (int i = 0; i < n; i++)
-        hb_putc(&b, set >> i & 1 ? 'x' : '.');
+        hb_putc(&b, x->set >> i & 1 ? 'x' : '.');
+    hb_printf(&b, " in %lld, %.5g ms", (long long)x->chunks, x->sec * 1e3);
     return hb_done(&b);
 }
 
-static int cases, missed, odd, odd_found;
+// The best of all variants, and of those that are simple: the first blocks; in one micro-batch.
+static void try_all(ir_graph *g, const cost_model *m, int64_t last, choice_made *best,
+                    choice_made *simple)
+{
+    *best = *simple = (choice_made){HUGE_VAL, 0, 0};
+    for (int64_t k = 1; k <= last && g->batch % k == 0; k *= 2)
+        for (unsigned set = 0; set < 1u << g->n_blocks; set++) {
+            hb_arena *own = hb_arena_new();
+            syn_result r = variant(own, g, m, k, set);
+            choice_made x = {r.status == SYN_OK ? r.predicted_sec : HUGE_VAL, k, set};
+            if (x.sec < best->sec) *best = x;
+            if (x.sec < simple->sec && (last > 1 ? k == 1 : prefix(set))) *simple = x;
+            hb_arena_free(own);
+        }
+}
 
-static void sweep(const model *mo, int n_devices)
+static choice_made planned(hb_arena *a, ir_graph *g, const cost_model *m, int64_t last)
+{
+    syn_options o = options(last > 1 ? 0 : 1);
+    syn_result r = syn_plan(a, g, m, &o);
+    choice_made got = {HUGE_VAL, 0, 0};
+    if (r.status != SYN_OK) return got;
+    const ir_graph *v = r.program->g;
+    got.sec = r.predicted_sec;
+    got.chunks = v->micro_batches > 1 ? v->micro_batches : 1;
+    for (int b = 0; b < v->recomputed.n; b++)
+        got.set |= 1u << v->recomputed.p[b];
+    return got;
+}
+
+// odd: the best is no simple one.
+typedef struct tally {
+    int cases, missed, odd, odd_found;
+} tally;
+
+// last: the most micro-batches that are tried.
+static void sweep(const model *mo, int n_devices, int64_t last, tally *t)
 {
     hb_arena *a = hb_arena_new();
     ir_graph *g = model_graph(a, mo);
-    unsigned all = (1u << mo->n) - 1;
-    cost_model m = {.cluster = devices(a, n_devices)};
-    syn_result free_ = subset(a, g, &m, 0), tight = subset(a, g, &m, all);
-    ck_assert(free_.status == SYN_OK && tight.status == SYN_OK);
     cl_cluster *c = devices(a, n_devices);
-    m.cluster = c;
+    cost_model m = {.cluster = c};
+    syn_result free_ = variant(a, g, &m, 1, 0), tight = variant(a, g, &m, last, (1u << mo->n) - 1);
+    ck_assert(free_.status == SYN_OK && tight.status == SYN_OK);
+    double most = peak(&free_, n_devices), least = peak(&tight, n_devices);
+    m.cluster = c = devices(a, n_devices);
     for (int k = 0; k < n_capacities; k++) {
-        double at = (k + 1.0) / (n_capacities + 1), most = 0, least = 0;
-        for (int i = 0; i < n_devices; i++) {
-            most += (double)free_.program->peak_bytes[free_.program->mesh->class_of[i]];
-            least += (double)tight.program->peak_bytes[tight.program->mesh->class_of[i]];
-        }
+        double at = (k + 1.0) / (n_capacities + 1);
+        if (last > 1) at *= at; // between tight ones
         for (int i = 0; i < c->n_classes; i++) // unequal devices have equal shares of it
             c->cls[i].capacity = c->cls[i].memory =
                 (int64_t)((least + at * (most - least)) / n_devices * 1.05);
-        double best = HUGE_VAL, best_prefix = HUGE_VAL;
-        unsigned of = 0;
-        for (unsigned set = 0; set <= all; set++) {
-            hb_arena *own = hb_arena_new();
-            syn_result r = subset(own, g, &m, set);
-            double sec = r.status == SYN_OK ? r.predicted_sec : HUGE_VAL;
-            if (prefix(set)) best_prefix = fmin(best_prefix, sec);
-            if (sec < best) of = set;
-            best = fmin(best, sec);
-            hb_arena_free(own);
-        }
-        syn_options o = options();
-        syn_result r = syn_plan(a, g, &m, &o);
-        unsigned got = 0;
-        double sec = r.status == SYN_OK ? r.predicted_sec : HUGE_VAL;
-        for (int b = 0; r.status == SYN_OK && b < r.program->g->recomputed.n; b++)
-            got |= 1u << r.program->g->recomputed.p[b];
-        bool good = isinf(best) || sec <= best * 1.01, better = best < best_prefix * 0.99;
-        cases++;
-        missed += !good;
-        odd += better;
-        odd_found += better && good;
+        choice_made best, simple;
+        try_all(g, &m, last, &best, &simple);
+        choice_made got = planned(a, g, &m, last);
+        bool good = isinf(best.sec) || got.sec <= best.sec * 1.01,
+             better = best.sec < simple.sec * 0.99;
+        t->cases++;
+        t->missed += !good;
+        t->odd += better;
+        t->odd_found += better && good;
         if (n_capacities > 2 || !good)
-            printf("%-30s %d devices, %5.1f %%: best %.*s %.5g ms (first ones %.5g), chose %.*s "
-                   "%.5g ms%s\n",
-                   mo->name, n_devices, at * 100, HB_ARG(text_of(a, of, mo->n)), best * 1e3,
-                   best_prefix * 1e3, HB_ARG(text_of(a, got, mo->n)), sec * 1e3,
-                   good ? "" : "  MISSED");
+            printf("%-30s %d devices, %5.1f %%: best %s (of simple ones %s), chose %s%s\n", mo->name,
+                   n_devices, at * 100, text_of(a, &best, mo->n).p, text_of(a, &simple, mo->n).p,
+                   text_of(a, &got, mo->n).p, good ? "" : "  MISSED");
     }
     hb_arena_free(a);
 }
 
+static void judge(const tally *t, const char *simple)
+{
+    printf("%d cases, %d missed; in %d the best is not %s, found in %d\n", t->cases, t->missed,
+           t->odd, simple, t->odd_found);
+    ck_assert_int_le(t->missed * 20, t->cases);
+    ck_assert_int_ge(t->odd_found, test_cases(0, 1, 1));
+}
+
 START_TEST(subsets)
 {
+    tally t = {0};
     for (int i = N_MODELS - test_cases(1, N_MODELS, N_MODELS); i < N_MODELS; i++)
         for (int n = 1; n <= test_cases(2, 3, 3); n++)
-            sweep(&models[i], n);
-    printf("%d cases, %d missed; in %d the best subset is no prefix, found in %d\n", cases, missed,
-           odd, odd_found);
-    ck_assert_int_le(missed * 20, cases);
-    ck_assert_int_ge(odd_found, test_cases(0, 1, 1));
+            sweep(&models[i], n, 1, &t);
+    judge(&t, "a prefix");
+}
+END_TEST
+
+START_TEST(micro_batches)
+{
+    tally t = {0};
+    for (int i = 0; i < test_cases(1, N_SMALL, N_SMALL); i++)
+        for (int n = 1; n <= test_cases(1, 2, 3); n++)
+            sweep(&small_models[i], n, MOST_CHUNKS, &t);
+    judge(&t, "in one micro-batch");
 }
 END_TEST
 
@@ -259,6 +319,10 @@ int main(int argc, char **argv)
     tcase_set_timeout(t, 3000);
     tcase_add_loop_test(t, choice, 0, 20);
     tcase_add_test(t, subsets);
+    suite_add_tcase(s, t);
+    t = tcase_create("chunks");
+    tcase_set_timeout(t, 3000);
+    tcase_add_test(t, micro_batches);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -224,6 +224,8 @@ static const struct kept {
     {555000000029, false, "a set of its own was followed less far than a cluster of its own"},
     {555000000030, false, "fewer micro-batches were thought not to fit, by memory left out"},
     {555000000053, true, "in tight memory five of eight devices had no variants of their own"},
+    {555000000077, true, "of the best devices all gradients were one bucket"},
+    {559000000003, false, "links were ranked by bandwidth alone, where latency was most of it"},
     {555000000092, true, "nor had six of seven; and tensor parallel leads to the best plan there"},
 };
 
