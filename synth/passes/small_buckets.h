@@ -1,8 +1,8 @@
 // Which messages travel together so that the last one has been sent soonest. Pure numbers: bucket.c
 // fills them in.
 //
-// Messages 0 .. n - 1 go in their order, one bucket at a time. A bucket starts when its last message
-// is made and what is before it has been sent:
+// Messages 0 .. n - 1 go in their order, one bucket at a time. A bucket starts when its last
+// message is made and what is before it has been sent:
 //
 //     end(j) = min over i < j of  max(end(i), made_j-1) + alone_i + ... + alone_j-1
 //                                 - (j - i - 1) saved
@@ -19,8 +19,8 @@
 typedef struct syn_message {
     double made;  // seconds of computing before it is there; never less than the one before
     double alone; // seconds, sent by itself
-    int first;    // the first message that may be in one bucket with it as the last; never less than
-                  // that of the one before
+    int first; // the first message that may be in one bucket with it as the last; never less than
+               // that of the one before
 } syn_message;
 
 typedef struct syn_messages {

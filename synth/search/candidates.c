@@ -331,27 +331,30 @@ static bool homes_fit(pool *p, const syn_space *s)
     return fit;
 }
 
+// What sums travel as in a program.
+typedef struct sums {
+    bool buckets, puts;
+} sums;
+
+static sums sums_of(const syn_program *p)
+{
+    sums s = {false, false};
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind != SYN_START || in->coll != COST_ALL_REDUCE) continue;
+        s.buckets = s.buckets || in->n_in > 1;
+        s.puts = s.puts || cost_is_put(in->form);
+    }
+    return s;
+}
+
 // Does a plan wait so long for buckets that with small ones it may be the best?
 static bool small_buckets_may_help(const pool *p, const candidate *c)
 {
     double waits = c->timeline.comm - c->timeline.hidden, best = pool_best_known(p);
     if (c->share > 1 || waits < SYN_TAIL_WAITS * c->sec) return false;
     if (p->g->nodes.n > SYN_MANY_NODES || (best > 0 && c->sec - waits > best)) return false;
-    for (int i = 0; i < c->program->instr.n; i++) {
-        const syn_instr *in = &c->program->instr.p[i];
-        if (in->kind == SYN_START && in->coll == COST_ALL_REDUCE && in->n_in > 1) return true;
-    }
-    return false;
-}
-
-static bool has_puts_summed(const syn_program *p)
-{
-    for (int i = 0; i < p->instr.n; i++) {
-        const syn_instr *in = &p->instr.p[i];
-        if (in->kind == SYN_START && in->coll == COST_ALL_REDUCE && cost_is_put(in->form))
-            return true;
-    }
-    return false;
+    return sums_of(c->program).buckets;
 }
 
 candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice)
@@ -360,7 +363,7 @@ candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_ch
     candidate c = simulate(p, arena, space, choice, SCHEDULED);
     bool waits = small_buckets_may_help(p, &c);
     for (int how = IN_SMALL_BUCKETS; waits && how <= PUTS_ALONE; how++) {
-        if (how == PUTS_ALONE && !has_puts_summed(c.program)) break;
+        if (how == PUTS_ALONE && !sums_of(c.program).puts) break;
         candidate x = simulate(p, arena, space, choice, (scheduling)how), other = c;
         if (x.sec < c.sec && x.fits >= c.fits) {
             c = x;

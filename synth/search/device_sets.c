@@ -185,8 +185,8 @@ static void note_rates(device_sets *s)
     for (int t = 0; t < p->g->tensors.n; t++) {
         const ir_tensor *x = &p->g->tensors.p[t];
         if (x->kind == IR_PARAM)
-            s->param_bytes += (double)(ir_elements(x) * ir_dtype_bytes(x->dtype)) *
-                              ir_tensor_times(p->g, t);
+            s->param_bytes +=
+                (double)(ir_elements(x) * ir_dtype_bytes(x->dtype)) * ir_tensor_times(p->g, t);
     }
     for (int k = 0; k < p->m->cluster->n_classes; k++) {
         double sec = 0;

@@ -146,11 +146,24 @@ static bool hide_transfers(pool *p, candidate *cur, int look)
     if (p->g->few_of && from.priced) return false; // hardly pays, and is searched often
     p->held = &from;
     *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
-    for (int i = waits ? 0 : 2; i < (takes ? 3 : 2) && !pool_out_of_time(p); i++) {
+    struct {
+        double price;
+        bool takes;
+    } of[3];
+    int n = 0;
+    for (int i = 0; waits && i < 2; i++, n++) {
+        of[n].price = price[look % 2][i];
+        of[n].takes = false;
+    }
+    if (takes) {
+        of[n].price = price[look % 2][1];
+        of[n++].takes = true;
+    }
+    for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         search_options o = quick_options(p, s->weight);
         candidate next;
         o.price = p->b->price;
-        o.slack = slack_of(p, &from, price[look % 2][i > 0], i == 2);
+        o.slack = slack_of(p, &from, of[i].price, of[i].takes);
         o.beat = cur->sec * (1 - SYN_SAME_PLACE);
         if (!pool_search(p, &o, &next)) break;
         if (next.fits && next.sec < cur->sec * (1 - SYN_SAME_PLACE)) *cur = next;

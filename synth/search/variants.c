@@ -379,10 +379,10 @@ static void give_up(planner *p)
     }
 }
 
-// Could a variant in so many chunks, whose forward pass saves so many bytes (whole tensors), fit, as
-// the leanest plan does not, or does though it saves less? Beside what that saved and its homes it
-// held values for a while, of which each chunk has its part. Twice what is missing or free in all
-// may lie with the right ranks.
+// Could a variant in so many chunks, whose forward pass saves so many bytes (whole tensors), fit,
+// as the leanest plan does not, or does though it saves less? Beside what that saved and its homes
+// it held values for a while, of which each chunk has its part. Twice what is missing or free in
+// all may lie with the right ranks.
 static bool may_fit(const planner *p, double bytes, int64_t chunks)
 {
     double passing = p->least_share * p->least_capacity - p->lean_bytes - ir_home_bytes(p->step);

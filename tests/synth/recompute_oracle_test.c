@@ -262,7 +262,7 @@ static void sweep(const model *mo, int n_devices, int64_t last, tally *t)
     m.cluster = c = devices(a, n_devices);
     for (int k = 0; k < n_capacities; k++) {
         double at = (k + 1.0) / (n_capacities + 1);
-        if (last > 1) at *= at; // between tight ones
+        if (last > 1) at *= at;                // between tight ones
         for (int i = 0; i < c->n_classes; i++) // unequal devices have equal shares of it
             c->cls[i].capacity = c->cls[i].memory =
                 (int64_t)((least + at * (most - least)) / n_devices * 1.05);
@@ -276,9 +276,9 @@ static void sweep(const model *mo, int n_devices, int64_t last, tally *t)
         t->odd += better;
         t->odd_found += better && good;
         if (n_capacities > 2 || !good)
-            printf("%-30s %d devices, %5.1f %%: best %s (of simple ones %s), chose %s%s\n", mo->name,
-                   n_devices, at * 100, text_of(a, &best, mo->n).p, text_of(a, &simple, mo->n).p,
-                   text_of(a, &got, mo->n).p, good ? "" : "  MISSED");
+            printf("%-30s %d devices, %5.1f %%: best %s (of simple ones %s), chose %s%s\n",
+                   mo->name, n_devices, at * 100, text_of(a, &best, mo->n).p,
+                   text_of(a, &simple, mo->n).p, text_of(a, &got, mo->n).p, good ? "" : "  MISSED");
     }
     hb_arena_free(a);
 }
