@@ -115,6 +115,7 @@ static void put_trust(page *g)
     bool whole = !g->all->staged;
     js_real_or_null(j, "additive_ms", whole ? r->additive_sec : -1, 1e3);
     js_real_or_null(j, "additive_bound_ms", whole ? r->additive_bound_sec : -1, 1e3);
+    js_text(j, "open", whole ? say_open(j->b->arena, r) : HB_STR(""));
     js_flag(j, "emulated", g->cluster->emulated);
     js_integer(j, "searches", r->n_solved);
     js_close(j, '}');

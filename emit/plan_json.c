@@ -119,6 +119,8 @@ static void put_verdict(js *j, const emit_plan *e)
     if (r->additive_bound_sec >= 0) js_real(j, "additive_bound_ms", r->additive_bound_sec * 1e3);
     if (r->additive_sec >= 0 && r->additive_bound_sec > 0)
         js_real(j, "gap", r->additive_sec / r->additive_bound_sec - 1);
+    hb_str open = say_open(j->b->arena, r);
+    if (open.n) js_text(j, "gap_open", open);
     if (r->lower_bound_sec >= 0) js_real(j, "lower_bound_ms", r->lower_bound_sec * 1e3);
     js_integer(j, "sym_bytes", p->sym_bytes);
     put_what_if(j, e);

@@ -448,6 +448,8 @@ static void put_tables(hb_buf *out, const emit_plan *e)
             "that fits has %s ms and none on these cuts is below %s ms (gap %.2f %%)\n",
             ms(a, r->additive_sec), ms(a, r->additive_bound_sec),
             100 * (r->additive_sec / r->additive_bound_sec - 1));
+    hb_str open = say_open(a, r);
+    if (open.n) hb_printf(out, "  %.*s\n", HB_ARG(open));
     if (r->lower_bound_sec >= 0)
         hb_printf(out, "No plan of this graph on this cluster is below %s ms, communication free\n",
                   ms(a, r->lower_bound_sec));

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "synth/plan/search_limits.h"
+
 // Three significant figures, no exponent.
 static hb_str figures(hb_arena *a, double x)
 {
@@ -26,6 +28,19 @@ hb_str say_percent(hb_arena *a, double share)
     if (x <= 0) return HB_STR("0 %");
     if (x < 0.1) return HB_STR("under 0.1 %");
     return hb_fmt(a, x < 9.95 ? "%.1f %%" : "%.0f %%", x);
+}
+
+hb_str say_open(hb_arena *a, const syn_result *r)
+{
+    double bound = r->additive_bound_sec, most = r->additive_most_sec, best = r->additive_sec;
+    if (best < 0 || bound <= 0 || best <= bound * (1 + SYN_BOUND_WIDE)) return HB_STR("");
+    static const char beyond[] = "Other ratios and meshes are beyond it: they were simulated.";
+    if (most < 0) return hb_fmt(a, "Of the gap all is open in the search itself. %s", beyond);
+    double prices = fmax(fmin(most, best) - bound, 0) / bound;
+    return hb_fmt(a,
+                  "Of the gap %s may close by other memory prices; %s no memory price closes: what "
+                  "fits holds more than the bound counts, or equal layers would have to differ. %s",
+                  say_percent(a, prices).p, say_percent(a, best / bound - 1 - prices).p, beyond);
 }
 
 hb_str say_times(hb_arena *a, double ratio)

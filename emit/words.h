@@ -14,6 +14,8 @@ hb_str say_things(hb_arena *a, int64_t n, const char *thing); // "1 GPU", "4 GPU
 // "a, b and c".
 hb_str say_list(hb_arena *a, const hb_str *item, int n);
 hb_str say_rate(hb_arena *a, double rate, const char *unit); // "312 TFLOP/s"
+// What is open of a gap above SYN_BOUND_WIDE, sentences; empty: the gap is no wider.
+hb_str say_open(hb_arena *a, const syn_result *r);
 // A name that came from outside, without what a terminal or a page would obey: control characters,
 // marks of writing direction and broken UTF-8 become U+FFFD.
 hb_str say_name(hb_arena *a, hb_str name);

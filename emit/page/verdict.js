@@ -99,7 +99,7 @@ function trustColumn() {
     const gap = t.additive_bound_ms > 0 && t.additive_ms != null ? t.additive_ms / t.additive_bound_ms - 1 : null;
     if (gap != null)
         list.push(entry(gap < 0.005, ['Search: ', gap > 1e-6 ? ['a ', term('gap'), ' of ', percent(gap)] : ['no ', term('gap')]],
-            `With the same cuts, and costs added up without overlap, no plan is ${gap > 1e-6 ? `more than ${percent(gap)} ` : ''}cheaper than the best that was found. That sum is no predicted time.`));
+            `With the same cuts, and costs added up without overlap, no plan is ${gap > 1e-6 ? `more than ${percent(gap)} ` : ''}cheaper than the best that was found. That sum is no predicted time. ${t.open}`));
     if (D.lower_ms != null)
         list.push(entry(T / D.lower_ms < 1.2, [term('lower bound', 'Lower bound'), `: ${ms(D.lower_ms)}`],
             `No plan of this model on this cluster can be faster, even if sending were free. This one takes ${times(T / D.lower_ms)} that.`));

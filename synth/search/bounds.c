@@ -230,6 +230,10 @@ double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
         if (proved > bound && start->worth) note_worth(&d, start->worth);
         bound = fmax(bound, proved);
     }
+    if (start->most && d.n_places > 0) {
+        double top = next_prices(&d, feasible);
+        *start->most = top > bound ? top : bound;
+    }
     if (feasible > bound * (1 + SYN_BOUND_WIDE) && !calls->stop(calls->ctx))
         look_again(&d, calls, feasible);
     hb_arena_free(arena);

@@ -12,6 +12,7 @@ typedef struct syn_bound_start {
     double feasible;           // least additive cost of a plan that fits, +inf if none is known
     const syn_choice *fits;    // NULL, or the choice of a plan that fits, and its share of the
     double share;              // fullest memory
+    double *most;  // NULL, or what no prices on memory prove more than; unchanged: none has one
     double *worth; // NULL, or by class of the mesh: seconds that as much memory again is worth, at
                    // the prices that proved the bound
 } syn_bound_start;

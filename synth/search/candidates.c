@@ -574,7 +574,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     // From a price that may do to ones that mostly do.
     double usual = (out->share > SYN_PRICE_SHORTAGE ? SYN_PRICE_SHORT : SYN_PRICE_USUAL) * step;
     double rise = o.price > 0 ? SYN_PRICE_AGAIN * o.price : usual / SYN_PRICE_FIRST;
-    double enough = p->spare && !p->best.program ? HUGE_VAL : SYN_PRICE_RISE * usual;
+    double enough = p->spare && !p->best.program ? HUGE_VAL : usual;
     for (; !out->fits && rise < SYN_PRICE_MOST * step && !pool_out_of_time(p);
          rise *= SYN_PRICE_RISE) {
         if (is_auto && p->best.program && step > SYN_HOPELESS * p->best.sec) break;

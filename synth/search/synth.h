@@ -49,6 +49,7 @@ typedef struct syn_result {
     cost_timeline timeline;
     double predicted_sec, additive_sec, additive_bound_sec,
         lower_bound_sec;                     // bounds: < 0 = not computed
+    double additive_most_sec; // that no prices on memory prove more than; < 0: none has one
     double plan_sec;                         // search to certificate
     double baseline_sec[SYN_MAX_STRATEGIES]; // < 0: infeasible or not asked for
     syn_others others;

@@ -288,9 +288,10 @@ static int bound_of(setting *s, bool *raised)
         for (int i = 0; i < plans.n; i++)
             if (fits(s, &plans.p[i])) best = fmin(best, plans.p[i].additive);
         judging j = {s, sp, HUGE_VAL};
-        double bound = syn_additive_bound(
-            sp, &(syn_bound_start){&first, first.additive, HUGE_VAL, NULL, 0, NULL},
+        double most = -1, bound = syn_additive_bound(
+            sp, &(syn_bound_start){&first, first.additive, HUGE_VAL, NULL, 0, &most, NULL},
             &(syn_bound_calls){.ctx = &j, .stop = never, .simulate = simulate});
+        ck_assert(most < 0 || most >= bound);
         ck_assert_msg(bound <= best * (1 + 1e-9) + 1e-15, "bound %.12g above a plan of %.12g",
                       bound, best);
         ck_assert(bound >= first.additive * (1 - 1e-9));
@@ -404,7 +405,7 @@ START_TEST(equal_layers_are_mixed)
             double bound = syn_additive_bound(
                 sp,
                 &(syn_bound_start){&fast, fast.additive, lean.additive, &lean, share_of(&s, &least),
-                                   NULL},
+                                   NULL, NULL},
                 &(syn_bound_calls){.ctx = &j, .stop = never, .simulate = simulate});
             double mix = best_interpolation(&s, sp, syn_assignment_of(s.a, sp, &fast),
                                             syn_assignment_of(s.a, sp, &lean));
