@@ -48,9 +48,9 @@ typedef struct syn_result {
     double plain_sec;
     cost_timeline timeline;
     double predicted_sec, additive_sec, additive_bound_sec,
-        lower_bound_sec;                     // bounds: < 0 = not computed
+        lower_bound_sec;      // bounds: < 0 = not computed
     double additive_most_sec; // that no prices on memory prove more than; < 0: none has one
-    double plan_sec;                         // search to certificate
+    double plan_sec;          // search to certificate
     double baseline_sec[SYN_MAX_STRATEGIES]; // < 0: infeasible or not asked for
     syn_others others;
     struct syn_what_if { // what a tenth more of one resource would bring, of each a line

@@ -288,9 +288,10 @@ static int bound_of(setting *s, bool *raised)
         for (int i = 0; i < plans.n; i++)
             if (fits(s, &plans.p[i])) best = fmin(best, plans.p[i].additive);
         judging j = {s, sp, HUGE_VAL};
-        double most = -1, bound = syn_additive_bound(
-            sp, &(syn_bound_start){&first, first.additive, HUGE_VAL, NULL, 0, &most, NULL},
-            &(syn_bound_calls){.ctx = &j, .stop = never, .simulate = simulate});
+        double most = -1,
+               bound = syn_additive_bound(
+                   sp, &(syn_bound_start){&first, first.additive, HUGE_VAL, NULL, 0, &most, NULL},
+                   &(syn_bound_calls){.ctx = &j, .stop = never, .simulate = simulate});
         ck_assert(most < 0 || most >= bound);
         ck_assert_msg(bound <= best * (1 + 1e-9) + 1e-15, "bound %.12g above a plan of %.12g",
                       bound, best);

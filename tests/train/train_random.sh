@@ -9,12 +9,19 @@ set -u
 cases=${1:-$([ "${HAP_NIGHTLY:-}" = 1 ] && echo 40 || echo 4)}
 number=${2:-$(date +%s%N | cut -c1-16)}
 echo "train_random.sh $cases $number"
-declare -A count=([subset]=0 [chunks]=0 [again]=0 [two]=0)
+declare -A count=([subset]=0 [chunks]=0 [again]=0 [two]=0 [tight]=0)
 
 # has KEY PATTERN: one more plan of that kind
 has()
 {
     if grep -Eq "$2" "$work/many/plan.json"; then count[$1]=$((count[$1] + 1)); fi
+}
+
+# Does the arena fill nine tenths of some device?
+tight()
+{
+    grep -oE '"(capacity|peak)_bytes": *[0-9]+' "$work/many/plan.json" |
+        awk -F: '/capacity/ { room = $2 } /peak/ && $2 > 0.9 * room { full = 1 } END { exit !full }'
 }
 
 # trained NAME: three steps, and the gradients of the first alone
@@ -39,6 +46,7 @@ for ((i = 0; i < cases; i++)); do
     has chunks '"micro_batches": *([2-9]|[1-9][0-9])'
     has again '"recomputed": *\[ *[0-9]'
     has two '"mesh": *\[[0-9]+, *[0-9]'
+    if tight; then count[tight]=$((count[tight] + 1)); fi
     trained one && trained many || continue
     compare losses "$work/many.out" "$work/one.out"
     compare arena "$work/many/plan.json" "$work/many.err"
@@ -46,7 +54,7 @@ for ((i = 0; i < cases; i++)); do
 done
 
 echo "fewer devices: ${count[subset]}, micro-batches: ${count[chunks]}, recomputed: ${count[again]}," \
-    "two axes: ${count[two]}"
+    "two axes: ${count[two]}, memory nearly full: ${count[tight]}"
 for key in "${!count[@]}"; do
     [ "$cases" -lt 40 ] || [ "${count[$key]}" -gt 0 ] || fail "no plan has $key: this tests less than it says"
 done
