@@ -1,6 +1,7 @@
 #define _GNU_SOURCE // process_vm_readv
 #include "cli/launch.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,19 +85,22 @@ static bool goes_along(const char *variable)
     return false;
 }
 
+// A parameter of Open MPI, unless the environment sets it.
+static void add_mca(words *w, const char *name, int value)
+{
+    if (getenv(hb_fmt(w->a, "OMPI_MCA_%s", name).p)) return;
+    add(w, "--mca");
+    add(w, "%s", name);
+    add(w, "%d", value);
+}
+
 // Daemons of Open MPI ask each other whether they are there: a host that is gone without a word is
 // noticed within some 11 s, in place of minutes, by mpirun and by what is left there alone.
 static void add_keepalive(words *w)
 {
-    static const char *const set[][2] = {{"oob_tcp_keepalive_time", "5"},
-                                         {"oob_tcp_keepalive_intvl", "2"},
-                                         {"oob_tcp_keepalive_probes", "3"}};
-    for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
-        if (getenv(hb_fmt(w->a, "OMPI_MCA_%s", set[i][0]).p)) continue; // somebody knows better
-        add(w, "--mca");
-        add(w, "%s", set[i][0]);
-        add(w, "%s", set[i][1]);
-    }
+    add_mca(w, "oob_tcp_keepalive_time", 5);
+    add_mca(w, "oob_tcp_keepalive_intvl", 2);
+    add_mca(w, "oob_tcp_keepalive_probes", 3);
 }
 
 static const char *mpirun_command(void)
@@ -150,6 +154,9 @@ char **launch_command(hb_arena *a, const run_job *j, char ***env)
         add(&w, "--oversubscribe");
         add(&w, "--bind-to");
         add(&w, "none");
+        // Open MPI prints a stack trace where a rank crashes, which may wait for a lock that the
+        // rank holds, for ever. Of a signal that nobody sends it does no harm.
+        add_mca(&w, "opal_signal", SIGSYS);
         if (hosts.n == 0 && !may_read_others()) {
             add(&w, "--mca");
             add(&w, "btl_vader_single_copy_mechanism");
