@@ -261,13 +261,16 @@ static int64_t bytes_of(const hap_rank *r, bool grads)
 }
 
 // One checkpoint has to fit; that all do is said where they do not.
-static void check_room(const hap_rank *r, const char *path, bool every, char *why, int n)
+static void check_room(const hap_rank *r, bool file, char *why, int n)
 {
     const hap_options *o = &r->opt;
-    int64_t bytes = bytes_of(r, false), room = hap_room(path);
-    int64_t count =
-        every && o->save_every > 0 && !o->keep && !o->epochs ? o->steps / o->save_every : 1;
-    hap_room_check(path, bytes, why, n);
+    char folder[2200];
+    hap_folder_of(o->save, folder, sizeof folder);
+    const char *where = file ? folder : o->save;
+    int64_t bytes = bytes_of(r, false), room = hap_room(where);
+    bool all = !file && o->save_every > 0 && !o->keep && !o->epochs;
+    int64_t count = all ? o->steps / o->save_every : 1;
+    hap_room_check(o->save, where, bytes, why, n);
     if (why[0] || count < 2 || room < 0 || bytes == 0 || room / bytes >= count) return;
     fprintf(stderr,
             "note: --save %s: %" PRId64 " checkpoints of %.4g MB, %.4g MB are free there; --keep N "
@@ -289,11 +292,20 @@ static void check_folder(const hap_rank *r, char *why, int n)
     } else if (access(path, W_OK) != 0) {
         snprintf(why, (size_t)n, "%s: %s", path, strerror(errno));
     } else {
-        char inside[2200];
         hap_temp_sweep(path, NULL, r->host);
-        snprintf(inside, sizeof inside, "%s/step", path);
-        check_room(r, inside, true, why, n);
+        check_room(r, false, why, n);
     }
+}
+
+static void check_grads(const hap_rank *r, char *why, int n)
+{
+    const char *path = r->opt.save_grads;
+    char folder[2200];
+    hap_file_check(path, r->host, why, n);
+    if (why[0]) return;
+    sweep_beside(r, path);
+    hap_folder_of(path, folder, sizeof folder);
+    hap_room_check(path, folder, bytes_of(r, true), why, n);
 }
 
 void hap_checkpoint_check(const hap_rank *r, char *why, int n)
@@ -307,13 +319,9 @@ void hap_checkpoint_check(const hap_rank *r, char *why, int n)
         else
             check_folder(r, why, n);
         if (file && !why[0]) sweep_beside(r, o->save);
-        if (file && !why[0]) check_room(r, o->save, false, why, n);
+        if (file && !why[0]) check_room(r, true, why, n);
     }
-    if (r->id == 0 && o->save_grads && !why[0]) {
-        hap_file_check(o->save_grads, r->host, why, n);
-        if (!why[0]) sweep_beside(r, o->save_grads);
-        if (!why[0]) hap_room_check(o->save_grads, bytes_of(r, true), why, n);
-    }
+    if (r->id == 0 && o->save_grads && !why[0]) check_grads(r, why, n);
     if (r->id == 0 && o->trace && !why[0]) hap_stream_check(o->trace, why, n);
     if (r->id == 0 && o->metrics && !why[0]) hap_stream_check(o->metrics, why, n);
     for (int i = 0; i < r->n_saved_vars; i++)

@@ -200,21 +200,19 @@ void hap_stream_check(const char *path, char *why, int n)
     else if (access(there ? path : folder, W_OK) != 0)
         snprintf(why, (size_t)n, "%s: %s", path, strerror(errno));
     else if (!there || S_ISREG(st.st_mode))
-        hap_room_check(path, 1, why, n);
+        hap_room_check(path, folder, 1, why, n);
 }
 
-int64_t hap_room(const char *path)
+int64_t hap_room(const char *folder)
 {
-    char folder[2200];
     struct statvfs v;
-    hap_folder_of(path, folder, sizeof folder);
     if (statvfs(folder, &v) != 0 || v.f_frsize == 0 || v.f_blocks == 0) return -1;
     return v.f_bavail > INT64_MAX / v.f_frsize ? INT64_MAX : (int64_t)(v.f_bavail * v.f_frsize);
 }
 
-void hap_room_check(const char *path, int64_t bytes, char *why, int n)
+void hap_room_check(const char *path, const char *folder, int64_t bytes, char *why, int n)
 {
-    int64_t room = hap_room(path);
+    int64_t room = hap_room(folder);
     if (room < 0 || room >= bytes) return;
     if (room == 0)
         snprintf(why, (size_t)n, "%s: %s", path, strerror(ENOSPC));

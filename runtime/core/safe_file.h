@@ -30,10 +30,9 @@ bool hap_remove_folder(const char *path); // its files, then itself; false if mo
 // it. No name is too long, no FIFO waits for a reader.
 void hap_file_check(const char *path, const char *host, char *why, int n);
 void hap_stream_check(const char *path, char *why, int n);
-// "" or why so many bytes cannot be written to a file of this name: no room on its disk. A limit
-// for the start of a run: others write there too.
-void hap_room_check(const char *path, int64_t bytes, char *why, int n);
-// Bytes that are free there; -1: not known.
-int64_t hap_room(const char *path);
+// "" or why so many bytes cannot be written as `path`: its folder's disk has no room. What holds at
+// the start of a run; others write there too.
+void hap_room_check(const char *path, const char *folder, int64_t bytes, char *why, int n);
+int64_t hap_room(const char *folder); // bytes that are free there; -1: not known
 
 #endif

