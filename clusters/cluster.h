@@ -91,6 +91,8 @@ cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *machine, int *
 // empty: as src names them. Empty after an error was added to d (emulated hosts cannot lose some).
 hb_str cl_left(hb_arena *a, const hb_source *src, const bool *gone, const double *slowdown,
                hb_str curves, hb_diag *d);
+// The text of a cluster file whose curves lie beside it, whatever folder its path names them in.
+hb_str cl_curves_beside(hb_arena *a, const cl_cluster *c);
 void cl_print(hb_buf *out, const cl_cluster *c);
 // The catalogue's GPU that a driver calls `name` ("NVIDIA A100-SXM4-40GB": A100-40GB); empty: none.
 hb_str cl_model_of(hb_arena *a, const char *devices_path, hb_str name);

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE // memmem, memrchr
 // A cluster file without some of its devices: what a job goes on with when it has lost them.
 
 #include <string.h>
@@ -146,4 +147,28 @@ hb_str cl_left(hb_arena *a, const hb_source *src, const bool *gone, const double
     for (int i = 0; i < machines->n; i++)
         if (!put_machines(&w, machines->v[i])) return (hb_str){0};
     return hb_done(&w.out);
+}
+
+hb_str cl_curves_beside(hb_arena *a, const cl_cluster *c)
+{
+    const hb_source src = {HB_STR("cluster"), c->text};
+    const hb_tree *file = hb_get(hb_yaml_read(a, &src, hb_diag_new(a)), "measured");
+    const char *slash =
+        file && file->kind == HB_TEXT && file->s.n > 0 ? memrchr(file->s.p, '/', file->s.n) : NULL;
+    const char *at = c->text.p, *end = c->text.p + c->text.n;
+    if (!slash) return c->text;
+    for (int line = 1; at && line < file->at.line; line++) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        at = at ? at + 1 : NULL;
+    }
+    // From the value's place on: its column counts characters, of which none is shorter than a
+    // byte.
+    at = at && file->at.col > 0 && file->at.col - 1 < end - at ? at + (file->at.col - 1) : NULL;
+    at = at ? memmem(at, (size_t)(end - at), file->s.p, file->s.n) : NULL;
+    if (!at) return c->text;
+    hb_buf b = {.arena = a};
+    hb_putn(&b, c->text.p, (size_t)(at - c->text.p));
+    hb_putn(&b, slash + 1, file->s.n - (size_t)(slash + 1 - file->s.p));
+    hb_putn(&b, at + file->s.n, (size_t)(end - at) - file->s.n);
+    return hb_done(&b);
 }

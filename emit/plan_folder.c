@@ -117,7 +117,7 @@ static bool put(hb_arena *a, const char *dir, const char *name, hb_str text, hb_
     return false;
 }
 
-// The cluster file names its curves relative to itself.
+// Curves lie beside the cluster file, which names them so (cl_curves_beside).
 static bool put_curves(hb_arena *a, const cl_cluster *c, const char *dir, hb_str *why)
 {
     hb_str path = c->curves, text;
@@ -198,7 +198,7 @@ static folder texts_of_stages(hb_arena *a, const syn_staged *p, const emit_plan 
 static bool put_all(hb_arena *a, const folder *f, const char *dir, hb_str *why)
 {
     bool any, ok = put(a, dir, "graph.json", f->g->src.text, why) &&
-                   put(a, dir, "cluster.yaml", f->cluster->text, why);
+                   put(a, dir, "cluster.yaml", cl_curves_beside(a, f->cluster), why);
     hb_str consts = hb_fmt(a, "%s/consts.safetensors", dir);
     for (int i = 0; i < f->n && ok; i++)
         ok = put(a, dir, f->file[i].name, f->file[i].text, why);

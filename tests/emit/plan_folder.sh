@@ -102,6 +102,17 @@ cmp -s "$work/curves.json" "$work/plan/curves.json" || wrong "the curves are old
 plan "$work/plan" || wrong "no plan without curves behind one with them"
 [ -e "$work/plan/curves.json" ] && wrong "the curves are left"
 
+# Curves in a folder below the cluster file lie beside it in the plan, which can be planned from.
+mkdir "$work/below"
+mv "$work/curves.json" "$work/below"
+for line in 'measured: below/curves.json' "measured: './below/curves.json' # by hapc profile"; do
+    sed "s|^measured:.*|$line|" "$work/measured.yaml" >"$work/below.yaml"
+    plan "$work/plan" "$work/below.yaml" || wrong "no plan with curves below"
+    grep -Eq "^measured: '?curves.json'?( #.*)?$" "$work/plan/cluster.yaml" || wrong "$line: $(grep measured: "$work/plan/cluster.yaml")"
+    plan "$work/again" "$work/plan/cluster.yaml" || wrong "no plan from the cluster of a plan"
+    cmp -s "$work/below/curves.json" "$work/again/curves.json" || wrong "the plan's curves are lost"
+done
+
 # A folder that may not be moved (a read-only one, to who is not root).
 chmod a+rwx "$work"
 if [ "$(id -u)" = 0 ]; then
