@@ -107,7 +107,7 @@ static bool within_limits(const ir_atoms *s, int held)
             if (n > IR_MAX_FACTORS) return false;
             sum += n;
         }
-        if (sum > IR_MAX_RULE_FACTORS / 2) return false;
+        if (sum > IR_MAX_TENSOR_FACTORS) return false;
     }
     return true;
 }

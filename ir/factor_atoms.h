@@ -34,7 +34,7 @@ int ir_atoms_count(const ir_atoms *s);
 void ir_atom_leaves(const ir_atoms *s, int atom, ir_leaves *out);
 
 // A sequence of dims that splits must keep within IR_MAX_FACTORS leaves each and
-// IR_MAX_RULE_FACTORS / 2 together: a tensor.
+// IR_MAX_TENSOR_FACTORS together: a tensor.
 void ir_atoms_guard(ir_atoms *s, int rank, const int *atoms);
 
 // Splits and unites until the sequences agree as far as they can; true if anything changed. Both

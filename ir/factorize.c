@@ -136,6 +136,20 @@ static void number_classes(work *w)
         }
 }
 
+// Places that windows move along, and windows, are whole wherever they come.
+static void settle_windows(work *w)
+{
+    for (int i = 0; i < w->g->nodes.n; i++) {
+        const ir_frame *f = &w->frame[i];
+        for (int k = 0; k < f->n; k++) {
+            ir_leaves l = {0};
+            if (f->window[k] && f->atom[k] >= 0) ir_atom_leaves(w->s, f->atom[k], &l);
+            for (int j = 0; j < l.n; j++)
+                w->f->cls[w->cls[l.atom[j]]].whole = true;
+        }
+    }
+}
+
 // whole: a class that no rule can cut; then whole in all its rules.
 static void settle_whole(work *w)
 {
@@ -219,6 +233,7 @@ ir_factors *ir_factorize(hb_arena *a, const ir_graph *g)
         ir_rule_of(g, i, &w.frame[i], w.s, (const ir_dim_atoms *)w.dims, w.cls, &rule[i]);
     }
     settle_whole(&w);
+    settle_windows(&w);
     name_classes(&w);
     w.f->joined = ir_joined(a, g);
     return w.f;

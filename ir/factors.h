@@ -16,7 +16,8 @@
 
 #include "ir/graph.h"
 
-enum { IR_MAX_FACTORS = 6, IR_MAX_RULE_FACTORS = 24 };
+// Of a dim, of a tensor, and of a node: three tensors hold all letters of every formula.
+enum { IR_MAX_FACTORS = 6, IR_MAX_TENSOR_FACTORS = 12, IR_MAX_RULE_FACTORS = 36 };
 
 typedef struct ir_dim_factors {
     int n;

@@ -105,3 +105,39 @@ void ir_formula_parse(const char *text, ir_formulas *out)
     for (int i = 1; i < out->n; i++)
         hb_assert(out->alt[i].n_in == out->alt[0].n_in && out->alt[i].n_out == out->alt[0].n_out);
 }
+
+void ir_windows_parse(const char *text, ir_formulas *out)
+{
+    for (const char *p = skip(text); *p; p = skip(p)) {
+        hb_assert(out->n_windows < IR_MAX_WINDOWS);
+        ir_window *w = &out->window[out->n_windows++];
+        w->places = letter(&p);
+        w->size = *p == '.' ? *p++ : letter(&p);
+        w->at = letter(&p);
+        for (int i = 0; i < out->n; i++) {
+            out->alt[i].whole |= 1u << (unsigned)(w->places - 'a') | 1u << (unsigned)(w->at - 'a');
+            if (w->size != '.') out->alt[i].whole |= 1u << (unsigned)(w->size - 'a');
+        }
+    }
+}
+
+void ir_sizes_parse(const char *text, const ir_op_info *op, ir_formulas *out)
+{
+    for (const char *p = skip(text); *p; p = skip(p)) {
+        const char *letters = p;
+        size_t n = strcspn(p, ":"), length = strcspn(p, " ") - n - 1;
+        int attr = 0;
+        while (strncmp(op->attr[attr].name, p + n + 1, length) != 0 || op->attr[attr].name[length])
+            hb_assert(++attr < op->n_attr);
+        bool list = op->attr[attr].kind == IR_ATTR_INTS;
+        hb_assert(list || n == 1);
+        for (size_t i = 0; i < n; i++) {
+            hb_assert(out->n_given < IR_MAX_GIVEN);
+            out->given[out->n_given].letter = letter(&letters);
+            out->given[out->n_given].attr = (int8_t)attr;
+            out->given[out->n_given].entry = (int8_t)i;
+            out->given[out->n_given++].of = (int8_t)(list ? n : 0);
+        }
+        p += n + 1 + length;
+    }
+}

@@ -33,13 +33,31 @@ typedef struct ir_formula {
     unsigned whole; // bit letter - 'a'
 } ir_formula;
 
+// Windows along one dim: window i holds the places i * stride - padding + k * dilation, k below the
+// window's size, of those that there are. What strides and sizes are stands in the node's
+// attributes, in the order of the windows.
+typedef struct ir_window {
+    char places, size, at; // letters; size '.': attribute `window`
+} ir_window;
+enum { IR_MAX_WINDOWS = 2, IR_MAX_GIVEN = 4 };
+
 typedef struct ir_formulas {
     const char *rule; // "reshape" for "@reshape", then n == 0; else NULL
     int n;
     ir_formula alt[IR_MAX_ALTS];
+    int n_windows;
+    ir_window window[IR_MAX_WINDOWS];
+    int n_given; // letters whose sizes are attributes
+    struct {
+        char letter;
+        int8_t attr, entry, of; // entry `entry` of the `of` of an attribute of integers; of 0: it
+    } given[IR_MAX_GIVEN];
 } ir_formulas;
 
 void ir_formula_parse(const char *text, ir_formulas *out);
+// .windows and .sizes of an op of these attributes.
+void ir_windows_parse(const char *text, ir_formulas *out);
+void ir_sizes_parse(const char *text, const ir_op_info *op, ir_formulas *out);
 // The parsed formula of an op, and the alternative that a node's first attribute picks (NULL: the
 // attribute is out of range, or the op has a C function).
 const ir_formulas *ir_row_formulas(ir_op op);

@@ -50,6 +50,12 @@ static void frame_formula(hb_arena *a, const ir_graph *g, const ir_node *n, ir_f
         star[d] = add_letter(f, b.star[d], false);
     for (int k = 0; k < 26; k++)
         letter[k] = b.size[k] ? add_letter(f, b.size[k], fm->whole >> k & 1) : -1;
+    const ir_formulas *fs = ir_row_formulas(n->op);
+    for (int k = 0; k < fs->n_windows; k++) {
+        f->window[letter[fs->window[k].places - 'a']] = true;
+        f->window[letter[fs->window[k].at - 'a']] = true;
+        if (fs->window[k].size != '.') f->window[letter[fs->window[k].size - 'a']] = true;
+    }
     f->n_terms = fm->n_terms;
     for (int i = 0; i < n->n_in; i++) {
         f->term[i] = (int8_t)fm->in[i].term;

@@ -19,6 +19,7 @@ typedef struct ir_frame {
     int n; // letters, each of size > 1
     int64_t size[IR_MAX_FRAME_LETTERS];
     bool whole[IR_MAX_FRAME_LETTERS];
+    bool window[IR_MAX_FRAME_LETTERS]; // of windows: whole in all nodes
     int atom[IR_MAX_FRAME_LETTERS]; // set by factorize.c
     bool flat;                      // reshape: operand and output agree as one sequence; no letters
     int8_t term[IR_MAX_IN];

@@ -84,13 +84,37 @@ static bool bind_compounds(const ir_graph *g, const ir_node *n, const ir_formula
             }
             if (unknown == 26) continue;
             if (size % known != 0 || (unknown < 0 && size != known)) {
-                *why = hb_fmt(a, "%s: dim %d of operand %d is %lld, not a multiple of %lld",
+                *why = hb_fmt(a, "%s: dim %d of operand %d is %lld, not %s%lld",
                               ir_op_of(n->op)->name, t->rank - f->in[i].n + d, i + 1,
-                              (long long)size, (long long)known);
+                              (long long)size, unknown < 0 ? "" : "a multiple of ",
+                              (long long)known);
                 return false;
             }
             if (unknown >= 0) b->size[unknown] = size / known;
         }
+    }
+    return true;
+}
+
+// Letters whose sizes attributes say: embedding_bwd's vocabulary, the capacity of an expert.
+static bool bind_given(const ir_node *n, ir_binding *b, hb_arena *a, hb_str *why)
+{
+    const ir_formulas *f = ir_row_formulas(n->op);
+    const ir_op_info *r = ir_op_of(n->op);
+    for (int i = 0; i < f->n_given; i++) {
+        const ir_attr *v = &n->attr[f->given[i].attr];
+        const char *name = r->attr[f->given[i].attr].name;
+        if (f->given[i].of && v->n != f->given[i].of) {
+            *why = hb_fmt(a, "%s: %s has %d entries, not %d", r->name, name, v->n, f->given[i].of);
+            return false;
+        }
+        int64_t size = f->given[i].of ? v->v[f->given[i].entry] : v->i;
+        if (size < 1) {
+            *why = hb_fmt(a, "%s: %s is %lld (sizes are at least 1)", r->name, name,
+                          (long long)size);
+            return false;
+        }
+        b->size[f->given[i].letter - 'a'] = size;
     }
     return true;
 }
@@ -120,17 +144,12 @@ bool ir_bind(const ir_graph *g, const ir_node *n, ir_binding *b, hb_arena *a, hb
                              why))
                 return false;
     }
-    // A letter of no operand: embedding_bwd's vocabulary, the capacity of an expert.
-    for (int i = 0; i < f->n_out; i++)
-        for (int d = 0; d < f->out[i].n; d++) {
-            int64_t *size = &b->size[f->out[i].dim[d].letter[0] - 'a'];
-            if (f->out[i].dim[d].n == 1 && *size == 0) *size = n->attr[0].i;
-        }
+    if (!bind_given(n, b, a, why)) return false;
     bool open = true;
     for (int pass = 0; open && pass < 3; pass++)
         if (!bind_compounds(g, n, f, b, &open, a, why)) return false;
     hb_assert(!open);
-    return bind_star(g, n, f, b, a, why);
+    return ir_bind_windows(n, b, a, why) && bind_star(g, n, f, b, a, why);
 }
 
 static bool is_float(ir_dtype t)

@@ -106,6 +106,11 @@ static bool counts_along(const splitting *s, int node, int k)
     case IR_OP_gather_bwd:
         d = &r->out[0][s->g->tensors.p[n->out[0]].rank - 1];
         break;
+    case IR_OP_conv: // of channels, whose groups an attribute counts
+    case IR_OP_conv_transposed:
+    case IR_OP_conv_dw:
+        d = &r->in[0][1];
+        break;
     case IR_OP_gather:
     case IR_OP_target_logit:
     case IR_OP_ce_bwd:

@@ -14,7 +14,8 @@ typedef struct {
 // One op as it is written.
 typedef struct {
     const char *name, *vjp;
-    const char *formula, *attrs, *dtypes, *linear, *reducers, *any_float, *point, *text, *note;
+    const char *formula, *attrs, *sizes, *windows, *dtypes, *linear, *reducers, *any_float;
+    const char *point, *text, *note;
     flops_field flops;
     ir_role role;
     unsigned flags;
@@ -26,6 +27,7 @@ typedef struct {
 #define POINT(c) {IR_FLOPS_POINT, c}
 #define DENSE(c) {IR_FLOPS_DENSE, c}
 #define SDPA(c)  {IR_FLOPS_SDPA, c}
+#define CONV(c)  {IR_FLOPS_CONV, c}
 // clang-format on
 static const source_row source[IR_N_ALL_OPS] = {
 #define OP(op, rule, ...) [IR_OP_##op] = {.name = #op, .vjp = #rule, __VA_ARGS__},
@@ -164,6 +166,8 @@ static void parse_formula(ir_op_info *r, const source_row *s, ir_formulas *f)
 {
     static const char none[] = "--------";
     ir_formula_parse(r->formula, f);
+    if (s->windows) ir_windows_parse(s->windows, f);
+    if (s->sizes) ir_sizes_parse(s->sizes, r, f);
     set_arity(r, f);
     for (int a = 0; a < f->n && r->flops_kind == IR_FLOPS_DENSE; a++)
         r->by_rows |= (unsigned)goes_by_rows(&f->alt[a]) << a;
@@ -231,7 +235,7 @@ const ir_formula *ir_node_formula(const ir_node *n)
 bool ir_is_dense(ir_op op)
 {
     ir_flops_kind k = ir_op_of(op)->flops_kind;
-    return k == IR_FLOPS_DENSE || k == IR_FLOPS_SDPA;
+    return k == IR_FLOPS_DENSE || k == IR_FLOPS_SDPA || k == IR_FLOPS_CONV;
 }
 
 bool ir_by_rows(ir_op op, const ir_attr *attr, int rank_x, int rank_w)

@@ -16,6 +16,8 @@ typedef struct ir_binding {
 } ir_binding;
 
 bool ir_bind(const ir_graph *g, const ir_node *n, ir_binding *b, hb_arena *a, hb_str *why);
+// Sizes of the letters of windows (shapes_windows.c), from those of places and windows.
+bool ir_bind_windows(const ir_node *n, ir_binding *b, hb_arena *a, hb_str *why);
 // The C functions of the view ops (shapes_views.c); shapes only.
 bool ir_infer_view(const ir_graph *g, const ir_node *n, ir_tensor *outs, hb_arena *a, hb_str *why);
 // The shapes of composites (shapes_composites.c).

@@ -105,6 +105,53 @@ static bool vjp_sdpa(ir_back *b, const ir_node *n, const int *dy)
     return true;
 }
 
+// --- windows ---
+
+// Stride, padding, dilation and groups of a convolution, and the sizes of t's last dims.
+static void window_attrs(const ir_back *b, const ir_node *n, int t, ir_attr *a)
+{
+    memcpy(a, n->attr, 3 * sizeof *a);
+    a[3] = ints(2, tensor(b, t)->dim + 2);
+    a[4] = n->attr[ir_attr_index(n->op, "groups")];
+}
+
+static bool vjp_conv(ir_back *b, const ir_node *n, const int *dy)
+{
+    int x = n->in[0], w = n->in[1];
+    ir_attr a[5];
+    if (vjp_wants(b, 0)) {
+        window_attrs(b, n, x, a);
+        vjp_give(b, 0, vjp_emit(b, IR_OP_conv_transposed, "dx", 2, (int[]){DY, w}, a));
+    }
+    if (vjp_wants(b, 1)) {
+        window_attrs(b, n, w, a);
+        vjp_give(b, 1, vjp_emit(b, IR_OP_conv_dw, "dw", 2, (int[]){x, DY}, a));
+    }
+    if (vjp_wants(b, 2)) {
+        ir_attr dims[2] = {ints(3, (int64_t[]){0, 2, 3}), {.kind = IR_ATTR_BOOL}};
+        vjp_give(b, 2, vjp_emit(b, IR_OP_sum, "db", 1, dy, dims));
+    }
+    return true;
+}
+
+static bool vjp_conv_transposed(ir_back *b, const ir_node *n, const int *dy)
+{
+    int x = n->in[0], w = n->in[1];
+    ir_attr a[5];
+    window_attrs(b, n, w, a);
+    if (vjp_wants(b, 1))
+        vjp_give(b, 1, vjp_emit(b, IR_OP_conv_dw, "dw", 2, (int[]){DY, x}, a));
+    a[3] = a[4];
+    if (vjp_wants(b, 0)) vjp_give(b, 0, vjp_emit(b, IR_OP_conv, "dx", 2, (int[]){DY, w}, a));
+    return true;
+}
+
+static bool vjp_max_pool(ir_back *b, const ir_node *n, const int *dy)
+{
+    vjp_give(b, 0, vjp_emit(b, IR_OP_max_pool_bwd, "dx", 2, (int[]){DY, n->in[0]}, n->attr));
+    return true;
+}
+
 // --- mixture of experts ---
 
 static bool vjp_top_gates(ir_back *b, const ir_node *n, const int *dy)

@@ -74,6 +74,16 @@ static double sdpa_work(const cut *c, const ir_node *n)
     return rows * keys * width * share;
 }
 
+// b g o i j c p q of a convolution or a gradient of one.
+static double conv_work(const cut *c, ir_op op)
+{
+    const ir_rule_dim *y = op == IR_OP_conv              ? c->r->out[0]
+                           : op == IR_OP_conv_transposed ? c->r->in[0]
+                                                         : c->r->in[1];
+    const ir_rule_dim *w = op == IR_OP_conv_dw ? c->r->out[0] : c->r->in[1];
+    return elements(c, y, 4) * elements(c, &w[1], 3);
+}
+
 void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_part *part,
                   int n_parts, double *flops, double *bytes)
 {
@@ -109,6 +119,9 @@ void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_par
         break;
     case IR_FLOPS_SDPA:
         *flops = info->flops * sdpa_work(&c, nd);
+        break;
+    case IR_FLOPS_CONV:
+        *flops = info->flops * conv_work(&c, nd->op);
         break;
     }
 }

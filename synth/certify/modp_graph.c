@@ -15,8 +15,8 @@
 
 mp_meaning *mp_meaning_of(ir_op op)
 {
-    mp_meaning *of[] = {mp_point(op), mp_stat(op), mp_dense(op), mp_moe(op)};
-    for (int i = 0; i < 4; i++)
+    mp_meaning *of[] = {mp_point(op), mp_stat(op), mp_dense(op), mp_conv(op), mp_moe(op)};
+    for (int i = 0; i < 5; i++)
         if (of[i]) return of[i];
     return NULL;
 }

@@ -171,6 +171,7 @@ typedef bool mp_meaning(mp *m, const mp_call *c);
 mp_meaning *mp_point(ir_op op); // modp_points.c: pointwise ops, optimizer, views
 mp_meaning *mp_stat(ir_op op);  // modp_stats.c: reductions, lookups, losses, norms
 mp_meaning *mp_dense(ir_op op); // modp_dense.c
+mp_meaning *mp_conv(ir_op op);  // modp_conv.c: convolution, pooling
 mp_meaning *mp_moe(ir_op op);   // modp_moe.c: gates, slots, dispatch, combine
 static inline uint64_t mp_get(const mp_part *x, int64_t i) // as a number
 {

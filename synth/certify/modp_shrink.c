@@ -75,6 +75,16 @@ static bool nest(mp *m, int whole, int part, int d, int64_t start)
     return pin_dim(m, part, d) || more;
 }
 
+// Channels of a convolution are groups of those of its weight.
+static bool settle_groups(mp *m, int x, int w)
+{
+    int64_t c = mp_small_dim(m, w, 1), n = mp_small_dim(m, x, 1) / c;
+    if (n * c == mp_small_dim(m, x, 1) && n > 0 && mp_small_dim(m, w, 0) % n == 0) return false;
+    bool more = pin_dim(m, x, 1);
+    more = pin_dim(m, w, 0) || more;
+    return pin_dim(m, w, 1) || more;
+}
+
 static bool settle(mp *m, const ir_node *n) // true: something changed
 {
     bool more = false;
@@ -96,6 +106,9 @@ static bool settle(mp *m, const ir_node *n) // true: something changed
         int last = m->g->tensors.p[x].rank - 1;
         return mp_small_dim(m, x, last) % 2 ? pin_dim(m, x, last) : false;
     }
+    if (ir_op_of(n->op)->role == IR_ROLE_conv)
+        return settle_groups(m, n->op == IR_OP_conv_transposed ? y : x,
+                             n->op == IR_OP_conv_dw ? y : n->in[1]);
     int d = (int)n->attr[0].i;
     if (n->op == IR_OP_slice) return nest(m, x, y, d, n->attr[1].i);
     if (n->op == IR_OP_pad) return nest(m, y, x, d, n->attr[1].i);

@@ -1,0 +1,154 @@
+// Meanings of the rows with windows. Places, windows and their sizes are whole on every rank, and
+// are shrunk without regard to each other: the place that a window's entry is on is taken modulo
+// the number of places, so that no entry falls outside. Channels are as kernels have them: a rank's
+// part of x and of y is groups of those of the weight.
+
+#include "synth/certify/modp_model.h"
+#include "synth/plan/search_limits.h"
+
+// What is whole: dims [first, rank) of x.
+static bool whole(mp *m, const mp_part *x, int first)
+{
+    for (int d = first; d < x->rank; d++)
+        if (x->ix[d]->l != x->ix[d]->g) return mp_fail(m, "cuts places that windows move along");
+    return true;
+}
+
+// Place of entry k of window i.
+static int64_t place(const mp_call *c, const mp_index *places, int dim, int64_t i, int64_t k)
+{
+    return (i * c->attr[ir_attr_index(c->op, "stride")].v[dim] +
+            k * c->attr[ir_attr_index(c->op, "dilation")].v[dim]) %
+           places->g;
+}
+
+typedef struct conv {
+    const mp_part *x, *w, *y;
+    int64_t g, c, o; // groups, and channels of a group, on this rank
+} conv;
+
+// Do groups [0, g) of n entries each hold, of global groups `of` of `each`, the entries of `at`?
+static bool groups(mp *m, const mp_index *x, const int64_t *of, int64_t n, int64_t each,
+                   const mp_index *at)
+{
+    bool good = true;
+    for (int64_t l = 0; good && l < x->l; l++) {
+        int64_t entry = at ? at->at[l % n] : x->at[l] % each;
+        good = x->at[l] == of[l / n] * each + entry;
+    }
+    return good || mp_fail(m, "has channels of other groups than its weight");
+}
+
+static bool conv_of(mp *m, const mp_part *x, const mp_part *w, const mp_part *y, conv *v)
+{
+    if (x->rank != 4 || w->rank != 4 || y->rank != 4)
+        return mp_fail(m, "has operands of other dims");
+    if (!whole(m, x, 2) || !whole(m, w, 2) || !whole(m, y, 2)) return false;
+    if (x->ix[0] != y->ix[0]) return mp_fail(m, "has images cut differently");
+    if (w->ix[0] != y->ix[1]) return mp_fail(m, "has channels cut differently");
+    int64_t c = w->ix[1]->g, n_groups = x->ix[1]->g / (c ? c : 1);
+    *v = (conv){.x = x, .w = w, .y = y, .c = w->ix[1]->l};
+    if (c == 0 || n_groups == 0 || n_groups * c != x->ix[1]->g || y->ix[1]->g % n_groups)
+        return mp_fail(m, "has %lld channels for a weight of %lld", (long long)x->ix[1]->g,
+                       (long long)c);
+    v->g = v->c ? x->ix[1]->l / v->c : 0;
+    v->o = v->g ? y->ix[1]->l / v->g : 0;
+    if (v->g * v->c != x->ix[1]->l || (v->g && v->g * v->o != y->ix[1]->l))
+        return mp_fail(m, "has no whole groups of channels");
+    if (v->g * v->o == 0) return true;
+    int64_t *of = HB_ARRAY(m->tmp, int64_t, v->g + 1), o = y->ix[1]->g / n_groups;
+    for (int64_t g = 0; g < v->g; g++)
+        of[g] = y->ix[1]->at[g * v->o] / o;
+    return groups(m, x->ix[1], of, v->c, c, w->ix[1]) &&
+           groups(m, y->ix[1], of, v->o, o, NULL);
+}
+
+// One pair of channels: every window on every place. Offsets are of the channels' first entries.
+static void windows(const mp_call *c, const conv *v, int64_t x0, int64_t w0, int64_t y0)
+{
+    int64_t np = v->w->ix[2]->l, nq = v->w->ix[3]->l, nw = v->x->ix[3]->l;
+    int64_t ni = v->y->ix[2]->l, nj = v->y->ix[3]->l;
+    for (int64_t i = 0; i < ni; i++)
+        for (int64_t j = 0; j < nj; j++)
+            for (int64_t k = 0; k < np * nq; k++) {
+                int64_t h = place(c, v->x->ix[2], 0, i, k / nq);
+                uint64_t *x = &v->x->v[x0 + h * nw + place(c, v->x->ix[3], 1, j, k % nq)];
+                uint64_t *w = &v->w->v[w0 + k], *y = &v->y->v[y0 + i * nj + j];
+                if (c->op == IR_OP_conv)
+                    *y = mp_add(*y, mp_mul(*x, *w));
+                else if (c->op == IR_OP_conv_dw)
+                    *w = mp_add(*w, mp_mul(*x, *y));
+                else
+                    *x = mp_add(*x, mp_mul(*w, *y));
+            }
+}
+
+static bool convolution(mp *m, const mp_call *c)
+{
+    conv v;
+    const mp_part *x = c->op == IR_OP_conv_transposed ? &c->out[0] : &c->in[0];
+    const mp_part *w = c->op == IR_OP_conv_dw ? &c->out[0] : &c->in[1];
+    const mp_part *y = c->op == IR_OP_conv              ? &c->out[0]
+                       : c->op == IR_OP_conv_transposed ? &c->in[0]
+                                                        : &c->in[1];
+    if (!conv_of(m, x, w, y, &v)) return false;
+    int64_t places = mp_count(x, 4) ? x->ix[2]->l * x->ix[3]->l : 0;
+    int64_t size = w->ix[2]->l * w->ix[3]->l, at = y->ix[2]->l * y->ix[3]->l;
+    for (int64_t n = 0; n < x->ix[0]->l; n++)
+        for (int64_t e = 0; e < v.g * v.o * v.c; e++) {
+            int64_t ci = e % v.c, o = e / v.c % v.o, g = e / v.c / v.o;
+            windows(c, &v, ((n * v.g + g) * v.c + ci) * places,
+                    ((g * v.o + o) * v.c + ci) * size, ((n * v.g + g) * v.o + o) * at);
+        }
+    if (c->op != IR_OP_conv || c->n_in < 3) return true;
+    const mp_part *bias = &c->in[2];
+    if (bias->rank != 1 || bias->ix[0] != y->ix[1])
+        return mp_fail(m, "has a bias cut in another way than its channels");
+    for (int64_t e = 0; e < y->n; e++)
+        y->v[e] = mp_add(y->v[e], bias->v[e / at % y->ix[1]->l]);
+    return true;
+}
+
+// The largest entry of a window, and for the gradient its place.
+static bool max_pool(mp *m, const mp_call *c)
+{
+    bool back = c->op == IR_OP_max_pool_bwd;
+    const mp_part *x = &c->in[back], *y = back ? &c->in[0] : &c->out[0];
+    int lead = x->rank - 2;
+    if (x->rank < 2 || x->rank != y->rank) return mp_fail(m, "has operands of other dims");
+    if (!whole(m, x, lead) || !whole(m, y, lead)) return false;
+    for (int d = 0; d < x->rank; d++)
+        if ((d < lead && x->ix[d] != y->ix[d]) || (back && c->out[0].ix[d] != x->ix[d]))
+            return mp_fail(m, "has images cut differently");
+    const mp_index *h = x->ix[lead], *w = x->ix[lead + 1];
+    int64_t at = y->ix[lead]->l * y->ix[lead + 1]->l, nq = c->attr[0].v[1];
+    int64_t n = c->attr[0].v[0] * nq;
+    for (int64_t e = 0; e < y->n; e++) {
+        int64_t i = e % at / y->ix[lead + 1]->l, j = e % y->ix[lead + 1]->l, best = -1;
+        for (int64_t k = 0; k < n; k++) {
+            int64_t to = (e / at * h->l + place(c, h, 0, i, k / nq)) * w->l +
+                         place(c, w, 1, j, k % nq);
+            if (best < 0 || mp_more(x->v[to], x->v[best])) best = to;
+        }
+        if (back)
+            c->out[0].v[best] = mp_add(c->out[0].v[best], y->v[e]);
+        else
+            y->v[e] = x->v[best];
+    }
+    return true;
+}
+
+mp_meaning *mp_conv(ir_op op)
+{
+    switch ((int)op) {
+    case IR_OP_conv:
+    case IR_OP_conv_transposed:
+    case IR_OP_conv_dw:
+        return convolution;
+    case IR_OP_max_pool:
+    case IR_OP_max_pool_bwd:
+        return max_pool;
+    default:
+        return NULL;
+    }
+}
