@@ -20,8 +20,8 @@ typedef struct ir_frame {
     int64_t size[IR_MAX_FRAME_LETTERS];
     bool whole[IR_MAX_FRAME_LETTERS];
     bool window[IR_MAX_FRAME_LETTERS]; // of windows: whole in all nodes
-    int atom[IR_MAX_FRAME_LETTERS]; // set by factorize.c
-    bool flat;                      // reshape: operand and output agree as one sequence; no letters
+    int atom[IR_MAX_FRAME_LETTERS];    // set by factorize.c
+    bool flat; // reshape: operand and output agree as one sequence; no letters
     int8_t term[IR_MAX_IN];
     int n_terms;
     ir_frame_dim in[IR_MAX_IN][IR_MAX_RANK], out[IR_MAX_OUT][IR_MAX_RANK];

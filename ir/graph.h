@@ -68,7 +68,7 @@ typedef enum { // of an op; by the table's names
     IR_ROLE_matmul_dw, // of a weight's gradient
     IR_ROLE_attention,
     IR_ROLE_attention_bwd,
-    IR_ROLE_conv, // a convolution or its gradient
+    IR_ROLE_conv,       // a convolution or its gradient
     IR_ROLE_heads,      // may swap heads and positions
     IR_ROLE_parts,      // takes its operand apart
     IR_ROLE_packs,      // puts operands side by side

@@ -84,10 +84,10 @@ static bool bind_compounds(const ir_graph *g, const ir_node *n, const ir_formula
             }
             if (unknown == 26) continue;
             if (size % known != 0 || (unknown < 0 && size != known)) {
-                *why = hb_fmt(a, "%s: dim %d of operand %d is %lld, not %s%lld",
-                              ir_op_of(n->op)->name, t->rank - f->in[i].n + d, i + 1,
-                              (long long)size, unknown < 0 ? "" : "a multiple of ",
-                              (long long)known);
+                *why =
+                    hb_fmt(a, "%s: dim %d of operand %d is %lld, not %s%lld", ir_op_of(n->op)->name,
+                           t->rank - f->in[i].n + d, i + 1, (long long)size,
+                           unknown < 0 ? "" : "a multiple of ", (long long)known);
                 return false;
             }
             if (unknown >= 0) b->size[unknown] = size / known;
@@ -110,8 +110,8 @@ static bool bind_given(const ir_node *n, ir_binding *b, hb_arena *a, hb_str *why
         }
         int64_t size = f->given[i].of ? v->v[f->given[i].entry] : v->i;
         if (size < 1) {
-            *why = hb_fmt(a, "%s: %s is %lld (sizes are at least 1)", r->name, name,
-                          (long long)size);
+            *why =
+                hb_fmt(a, "%s: %s is %lld (sizes are at least 1)", r->name, name, (long long)size);
             return false;
         }
         b->size[f->given[i].letter - 'a'] = size;

@@ -139,8 +139,7 @@ static bool vjp_conv_transposed(ir_back *b, const ir_node *n, const int *dy)
     int x = n->in[0], w = n->in[1];
     ir_attr a[5];
     window_attrs(b, n, w, a);
-    if (vjp_wants(b, 1))
-        vjp_give(b, 1, vjp_emit(b, IR_OP_conv_dw, "dw", 2, (int[]){DY, x}, a));
+    if (vjp_wants(b, 1)) vjp_give(b, 1, vjp_emit(b, IR_OP_conv_dw, "dw", 2, (int[]){DY, x}, a));
     a[3] = a[4];
     if (vjp_wants(b, 0)) vjp_give(b, 0, vjp_emit(b, IR_OP_conv, "dx", 2, (int[]){DY, w}, a));
     return true;

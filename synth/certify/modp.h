@@ -4,10 +4,10 @@
 // declared, on every other axis the same everywhere, or a partial sum or maximum. A call must make
 // a value of the graph from those its operands hold. Random numbers are drawn for the operands, on
 // *shrunken* sizes (modp_shrink.c); every kept rank (modp_ranks.c) is given its parts, computes
-// them by the hand-written meanings of modp_points.c, modp_stats.c, modp_dense.c, modp_conv.c and modp_moe.c,
-// and the parts left must make up what one rank computes (modp_call.c). That is how the result's
-// buffers lie from then on, until their bytes are written (modp_bytes.c). At the end every home,
-// the loss and the saved gradients hold the graph's next values, whole. Nothing here looks at
+// them by the hand-written meanings of modp_points.c, modp_stats.c, modp_dense.c, modp_conv.c and
+// modp_moe.c, and the parts left must make up what one rank computes (modp_call.c). That is how the
+// result's buffers lie from then on, until their bytes are written (modp_bytes.c). At the end every
+// home, the loss and the saved gradients hold the graph's next values, whole. Nothing here looks at
 // formulas, terms or reducers of the op table.
 //
 // What follows: by induction over the calls, every rank computes the graph. A call is a function of

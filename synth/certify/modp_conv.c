@@ -59,8 +59,7 @@ static bool conv_of(mp *m, const mp_part *x, const mp_part *w, const mp_part *y,
     int64_t *of = HB_ARRAY(m->tmp, int64_t, v->g + 1), o = y->ix[1]->g / n_groups;
     for (int64_t g = 0; g < v->g; g++)
         of[g] = y->ix[1]->at[g * v->o] / o;
-    return groups(m, x->ix[1], of, v->c, c, w->ix[1]) &&
-           groups(m, y->ix[1], of, v->o, o, NULL);
+    return groups(m, x->ix[1], of, v->c, c, w->ix[1]) && groups(m, y->ix[1], of, v->o, o, NULL);
 }
 
 // One pair of channels: every window on every place. Offsets are of the channels' first entries.
@@ -85,7 +84,7 @@ static void windows(const mp_call *c, const conv *v, int64_t x0, int64_t w0, int
 
 static bool convolution(mp *m, const mp_call *c)
 {
-    conv v;
+    conv v = {0};
     const mp_part *x = c->op == IR_OP_conv_transposed ? &c->out[0] : &c->in[0];
     const mp_part *w = c->op == IR_OP_conv_dw ? &c->out[0] : &c->in[1];
     const mp_part *y = c->op == IR_OP_conv              ? &c->out[0]
@@ -97,8 +96,8 @@ static bool convolution(mp *m, const mp_call *c)
     for (int64_t n = 0; n < x->ix[0]->l; n++)
         for (int64_t e = 0; e < v.g * v.o * v.c; e++) {
             int64_t ci = e % v.c, o = e / v.c % v.o, g = e / v.c / v.o;
-            windows(c, &v, ((n * v.g + g) * v.c + ci) * places,
-                    ((g * v.o + o) * v.c + ci) * size, ((n * v.g + g) * v.o + o) * at);
+            windows(c, &v, ((n * v.g + g) * v.c + ci) * places, ((g * v.o + o) * v.c + ci) * size,
+                    ((n * v.g + g) * v.o + o) * at);
         }
     if (c->op != IR_OP_conv || c->n_in < 3) return true;
     const mp_part *bias = &c->in[2];
@@ -126,8 +125,8 @@ static bool max_pool(mp *m, const mp_call *c)
     for (int64_t e = 0; e < y->n; e++) {
         int64_t i = e % at / y->ix[lead + 1]->l, j = e % y->ix[lead + 1]->l, best = -1;
         for (int64_t k = 0; k < n; k++) {
-            int64_t to = (e / at * h->l + place(c, h, 0, i, k / nq)) * w->l +
-                         place(c, w, 1, j, k % nq);
+            int64_t to =
+                (e / at * h->l + place(c, h, 0, i, k / nq)) * w->l + place(c, w, 1, j, k % nq);
             if (best < 0 || mp_more(x->v[to], x->v[best])) best = to;
         }
         if (back)

@@ -51,7 +51,7 @@ static void feed_inputs(interp *x, const char *prefix)
 // --- PyTorch: every user row (op_fixtures.py; the gradient of CASE.out is the value of CASE) ---
 
 static const char *const families[] = {"attention", "lookup", "pointwise", "reductions",
-                                       "views",     "dense",  "moe"};
+                                       "views",     "dense",  "moe",       "windows"};
 enum { N_FAMILIES = sizeof families / sizeof *families, N_WITHOUT_PRODUCTS = 5 };
 
 START_TEST(rows_agree_with_torch)
@@ -298,7 +298,7 @@ END_TEST
 static bool has_float_operand(const op_case *c)
 {
     for (const char *s = c->in; *s; s++)
-        if ((s == c->in || s[-1] == ' ') && strchr("fkpgvd", *s)) return true;
+        if ((s == c->in || s[-1] == ' ') && strchr("fkpgvdu", *s)) return true;
     return false;
 }
 

@@ -51,9 +51,10 @@ const op_case op_cases[] = {
     CASE(conv_dw, "stride=1,1 padding=1,1 dilation=1,1 size=3,3", "f2x3x4x3 f2x4x4x3", PLAIN),
     CASE(conv_dw, "stride=2,1 padding=1,0 dilation=1,2 size=3,2 groups=2", "f2x6x5x4 f2x4x3x2",
          PLAIN),
-    CASE(max_pool, "window=2,3 stride=2,1 padding=0,1 dilation=1,1", "d2x3x4x4", PLAIN),
-    CASE(max_pool, "window=3,2 stride=2,2 padding=1,0 dilation=1,2 ceil=1", "d2x2x4x6", PLAIN),
-    CASE(max_pool_bwd, "window=3,2 stride=1,2 padding=1,0 dilation=1,1", "f2x3x4x2 d2x3x4x4", PLAIN),
+    CASE(max_pool, "window=2,3 stride=2,1 padding=0,1 dilation=1,1", "u2x3x4x4", PLAIN),
+    CASE(max_pool, "window=3,2 stride=2,2 padding=1,0 dilation=1,2 ceil=1", "u2x2x4x6", PLAIN),
+    CASE(max_pool_bwd, "window=3,2 stride=1,2 padding=1,0 dilation=1,1", "f2x3x4x2 d2x3x4x4",
+         PLAIN),
     CASE(max_pool_bwd, "window=2,2 stride=2,2 padding=0,0 dilation=1,1", "f3x2x2 v3x4x4", PLAIN),
     CASE(embedding, "", "f7x4 i2x3%7", PLAIN),
     CASE(embedding_bwd, "n=7", "f2x3x4 i2x3%7", PLAIN),
@@ -358,8 +359,9 @@ void op_case_fill(const op_case *c, int i, hap_tensor *t, uint64_t *state)
             *f = (float)(test_below(state, 4) - 2) / 2 + (float)test_uniform(state, 0.0625, 0.4375);
             break;
         case 'd':
-        case 'q': { // 1/4, 2/4, ... in a row, begun somewhere and in steps prime to its length
-            int64_t row = t->local[t->rank - 1];
+        case 'q':
+        case 'u': { // 1/4, 2/4, ... in a row, begun somewhere and in steps prime to its length
+            int64_t row = *s == 'u' ? t->elements : t->local[t->rank - 1];
             if (j % row == 0) from = test_below(state, row), step = test_below(state, 3) + 1;
             while (gcd(step, row) != 1)
                 step++;

@@ -178,8 +178,25 @@ def expert_slots(g, capacity):
     return g[..., None] * mask
 
 
+def conv(x, w, b=None, *, stride, padding, dilation, groups=1):
+    return F.conv2d(x, w, b, stride, padding, dilation, groups)
+
+
+def conv_transposed(y, w, stride, padding, dilation, size, groups=1):
+    least = F.conv_transpose2d(y, w, None, stride, padding, 0, groups, dilation).shape[2:]
+    more = [n - m for n, m in zip(size, least)]
+    return F.conv_transpose2d(y, w, None, stride, padding, more, groups, dilation)
+
+
+def max_pool(x, window, stride, padding, dilation, ceil=False):
+    return F.max_pool2d(x, window, stride, padding, dilation, ceil)
+
+
 _ROWS = {
     "linear": linear,
+    "conv": conv,
+    "conv_transposed": conv_transposed,
+    "max_pool": max_pool,
     "matmul": matmul,
     "sdpa": sdpa,
     "embedding": lambda w, ids: F.embedding(ids, w),

@@ -151,6 +151,29 @@ def attention(f: Family) -> None:
     f.case("sdpa_bool", "sdpa", qkv("sdpa_bool") + ["sdpa_bool.seen"], 2)
 
 
+def windows(f: Family) -> None:
+    def images(name, *shape):
+        return f.param(f"{name}.x", shape)
+
+    for name, size, weight, attrs in (
+        ("conv", (4, 3, 6, 5), (4, 3, 3, 2), dict(stride=[1, 1], padding=[1, 0], dilation=[1, 1])),
+        ("conv_groups", (4, 4, 7, 6), (6, 2, 3, 2), dict(stride=[2, 1], padding=[2, 1], dilation=[1, 2], groups=2)),
+        ("conv_depth", (4, 3, 5, 5), (6, 1, 2, 3), dict(stride=[1, 2], padding=[0, 1], dilation=[2, 1], groups=3)),
+    ):
+        bias = f.param(f"{name}.b", weight[:1])
+        f.case(name, "conv", [images(name, *size), f.param(f"{name}.w", weight), bias], **attrs)
+    for name, size, weight, attrs in (
+        ("transposed", (4, 3, 4, 3), (3, 2, 3, 2), dict(stride=[2, 1], padding=[1, 0], dilation=[1, 2], size=[8, 5])),
+        ("transposed_groups", (4, 4, 2, 3), (4, 3, 2, 2), dict(stride=[2, 2], padding=[0, 1], dilation=[1, 1], size=[4, 4], groups=2)),
+    ):
+        f.case(name, "conv_transposed", [images(name, *size), f.param(f"{name}.w", weight)], **attrs)
+    for name, attrs in (
+        ("max_pool", dict(window=[2, 2], stride=[2, 2], padding=[0, 0], dilation=[1, 1])),
+        ("max_pool_wide", dict(window=[3, 2], stride=[2, 1], padding=[1, 1], dilation=[1, 2], ceil=True)),
+    ):
+        f.case(name, "max_pool", [images(name, 4, 2, 7, 5)], **attrs)
+
+
 def lookup(f: Family) -> None:
     ids = f.input("ids", (4, 5), 0, 9)
     f.case("embedding", "embedding", [f.param("embedding.w", (9, 6)), ids])
@@ -264,7 +287,7 @@ def moe(f: Family) -> None:
     f.case("block", "combine", ["block.slots", "block.out_slots"])
 
 
-FAMILIES = (dense, attention, lookup, pointwise, reductions, views, moe)
+FAMILIES = (dense, attention, windows, lookup, pointwise, reductions, views, moe)
 
 
 def make(build) -> tuple[Family, dict, torch.Tensor, dict[str, torch.Tensor]]:

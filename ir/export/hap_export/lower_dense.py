@@ -150,17 +150,121 @@ def _attention_spelt_out(g, q, k, v, bias, causal, scale, dropout_p):
 
 @rule("conv1d", "conv2d", "convolution")
 def _conv(g, x, w, bias=None, stride=1, padding=0, dilation=1, *more):
-    """Of patches that do not overlap: a linear of each patch."""
-    rank = len(w.shape) - 2
-    each = [list(v) if isinstance(v, (list, tuple)) else [v] * rank for v in (stride, padding, dilation)]
-    step, pads, holes = [v * rank if len(v) == 1 else v for v in each]
-    kernel = list(w.shape[2:])
+    """Of patches that do not overlap, a linear of each patch; else a convolution."""
     groups = more[-1] if more else 1
-    if step != kernel or any(pads) or (holes != [1] * rank and kernel != [1] * rank) or groups != 1 or any(more[:-2]):
-        g.fail(
-            f"a convolution of kernel {kernel}, stride {step}, padding {pads}, {groups} groups",
-            "convolutions are supported where stride = kernel and nothing is padded (patches)",
-        )
+    rank, kernel, transposed = len(w.shape) - 2, list(w.shape[2:]), len(more) == 3 and more[0]
+    _plain_images(g, x, rank, "a convolution")
+    if isinstance(padding, str):
+        padding = [0 if padding == "valid" else d * (k - 1) for d, k in zip(per_dim(dilation, rank), kernel)]
+        if any(n % 2 for n in padding):
+            g.fail(f"padding that is not the same on both sides, of kernel {kernel}", "pad before: torch.nn.functional.pad")
+        padding = [n // 2 for n in padding]
+    step, pads, holes = (per_dim(v, rank) for v in (stride, padding, dilation))
+    if transposed:
+        return _conv_transposed(g, x, w, bias, step, pads, more[1], groups, holes)
+    if step == kernel and not any(pads) and (holes == [1] * rank or kernel == [1] * rank) and groups == 1:
+        return _patches(g, x, w, bias, kernel)
+    ins = [_on_plane(g, x), _on_plane(g, w)] + ([] if bias is None else [bias])
+    plane = tuple(g.out.shape[:2]) + (1,) * (2 - rank) + tuple(g.out.shape[2:])
+    y = g.emit("conv", ins, plane, g.out.dtype, **_windows(step, pads, holes), groups=groups)
+    return reshape(g, y, g.out.shape)
+
+
+def per_dim(v, rank: int) -> list[int]:
+    v = list(v) if isinstance(v, (list, tuple)) else [v]
+    return v * rank if len(v) == 1 else v
+
+
+def _plain_images(g, x, rank: int, what: str):
+    if len(x.shape) != rank + 2 or rank > 2:
+        g.fail(f"{what} of {len(x.shape)} dims, {rank} of them places", "give [batch, channels, places] or [..., h, w]")
+
+
+def _on_plane(g, x):
+    """Of one dim of places: two, the first of one place."""
+    return reshape(g, x, tuple(x.shape[:2]) + (1,) * (4 - len(x.shape)) + tuple(x.shape[2:]))
+
+
+def _windows(step, pads, holes) -> dict:
+    rank = len(step)
+    of = {"stride": (step, 1), "padding": (pads, 0), "dilation": (holes, 1)}
+    return {k: [one] * (2 - rank) + list(v) for k, (v, one) in of.items()}
+
+
+@rule("conv_transpose1d", "conv_transpose2d")
+def _conv_transposed(g, x, w, bias=None, stride=1, padding=0, _output_padding=0, groups=1, dilation=1):
+    rank = len(w.shape) - 2
+    _plain_images(g, x, rank, "a transposed convolution")
+    of = _windows(*(per_dim(v, rank) for v in (stride, padding, dilation)))
+    size = [1] * (2 - rank) + list(g.out.shape[2:])
+    plane = tuple(g.out.shape[:2]) + tuple(size)
+    y = g.emit("conv_transposed", [_on_plane(g, x), _on_plane(g, w)], plane, g.out.dtype, **of, size=size, groups=groups)
+    y = reshape(g, y, g.out.shape)
+    return y if bias is None else g.emit("add", [y, reshape(g, bias, tuple(bias.shape) + (1,) * rank)], y.shape, y.dtype)
+
+
+@rule("max_pool1d", "max_pool2d")
+def _max_pool(g, x, kernel, stride=(), padding=0, dilation=1, ceil=False):
+    rank = 1 if "1d" in str(g.fx.target) else 2
+    if len(x.shape) < rank + 1:
+        g.fail(f"max_pool{rank}d of {len(x.shape)} dims")
+    kernel = per_dim(kernel, rank)
+    of = _windows(per_dim(stride, rank) if stride else kernel, per_dim(padding, rank), per_dim(dilation, rank))
+    lead, places = tuple(x.shape[:-rank]), (1,) * (2 - rank)
+    x = reshape(g, x, lead + places + tuple(x.shape[-rank:]))
+    shape = lead + places + tuple(g.out.shape[-rank:])
+    y = g.emit("max_pool", [x], shape, x.dtype, window=list(places) + kernel, **of, ceil=bool(ceil))
+    return reshape(g, y, g.out.shape)
+
+
+@rule("avg_pool1d", "avg_pool2d")
+def _avg_pool(g, x, kernel, stride=(), padding=0, ceil=False, count_pads=True, divisor=None):
+    """A mean of each window: over dims of their own where windows tile the places, else by equal weights."""
+    rank = 1 if "1d" in str(g.fx.target) else 2
+    kernel = per_dim(kernel, rank)
+    step, pads = per_dim(stride, rank) if stride else kernel, per_dim(padding, rank)
+    _plain_images(g, x, rank, "avg_pool")
+    if step == kernel and not any(pads) and divisor is None and not any(n % k for n, k in zip(x.shape[2:], kernel)):
+        return _tiled_mean(g, x, kernel)
+    if ceil or (any(pads) and not count_pads):
+        g.fail("avg_pool with ceil_mode or without its padding in the mean")
+    w = torch.full((x.shape[1], 1, *kernel), 1 / (divisor or math.prod(kernel)), dtype=x.dtype)
+    y = tuple(g.out.shape[:2]) + (1,) * (2 - rank) + tuple(g.out.shape[2:])
+    ins = [_on_plane(g, x), _on_plane(g, w)]
+    y = g.emit("conv", ins, y, g.out.dtype, **_windows(step, pads, [1] * rank), groups=x.shape[1])
+    return reshape(g, y, g.out.shape)
+
+
+def _tiled_mean(g, x, kernel):
+    grid = [n // k for n, k in zip(x.shape[2:], kernel)]
+    y = reshape(g, x, list(x.shape[:2]) + [n for pair in zip(grid, kernel) for n in pair])
+    dims = [3 + 2 * i for i in range(len(kernel))]
+    return g.emit("mean", [y], tuple(x.shape[:2]) + tuple(grid), g.out.dtype, dims=dims, keepdim=False)
+
+
+@rule("adaptive_avg_pool1d", "adaptive_avg_pool2d")
+def _adaptive_avg_pool(g, x, size):
+    """Means of nearly equal windows: of equal ones as avg_pool, else a matmul a dim."""
+    places, want = x.shape[2:], g.out.shape[2:]
+    _plain_images(g, x, len(places), "adaptive_avg_pool")
+    if not any(n % k for n, k in zip(places, want)):
+        kernel = [n // k for n, k in zip(places, want)]
+        return x if kernel == [1] * len(kernel) else _tiled_mean(g, x, kernel)
+    for i, (n, k) in enumerate(zip(places, want)):
+        dim, rank = 2 + i, len(x.shape)
+        mean = torch.zeros(n, k, dtype=x.dtype)
+        for j in range(k):
+            low, high = j * n // k, -(-(j + 1) * n // k)
+            mean[low:high, j] = 1 / (high - low)
+        perm = swap(rank, dim, rank - 1)
+        x = transpose(g, x, perm)
+        x = g.emit("matmul", [x, mean], tuple(x.shape[:-1]) + (k,), x.dtype, trans=0)
+        x = transpose(g, x, perm)
+    return x
+
+
+def _patches(g, x, w, bias, kernel):
+    rank = len(kernel)
     b, c = x.shape[:2]
     grid = [n // k for n, k in zip(x.shape[2:], kernel)]
     for i, (n, k) in enumerate(zip(grid, kernel)):

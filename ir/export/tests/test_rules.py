@@ -599,8 +599,54 @@ def test_patches(tmp_path):
     doc = export(module, (), tmp_path / "g.json", kwargs=inputs(4))
     assert "linear" in ops(doc)
     assert_same(module, doc, inputs(3), tmp_path)
-    with pytest.raises(ExportError, match=r"kernel \[2, 2\], stride \[2, 2\], padding \[1, 1\]"):
-        export(Patches(padding=1), (), tmp_path / "h.json", kwargs=inputs(4))
+    assert "conv" in ops(export(Patches(padding=1), (), tmp_path / "h.json", kwargs=inputs(4)))
+
+
+CONVOLUTIONS = {
+    "plain": (nn.Conv2d(3, 4, 3, padding=1), (3, 5, 6)),
+    "strided": (nn.Conv2d(4, 6, (3, 2), stride=(2, 1), padding=(2, 0), dilation=(1, 2), groups=2), (4, 7, 6)),
+    "depthwise": (nn.Conv2d(3, 6, 3, groups=3, bias=False), (3, 5, 6)),
+    "same": (nn.Conv2d(3, 4, (3, 5), padding="same"), (3, 5, 6)),
+    "valid": (nn.Conv2d(3, 4, 3, padding="valid"), (3, 5, 6)),
+    "in one dim": (nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2), (4, 9)),
+    "transposed": (nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=(1, 0), groups=2), (4, 3, 4)),
+    "transposed, in one dim": (nn.ConvTranspose1d(4, 3, 4, stride=2, padding=1, dilation=2), (4, 5)),
+    "pool": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.MaxPool2d(2)), (3, 7, 8)),
+    "pool, over the end": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.MaxPool2d(3, 2, 1, ceil_mode=True)), (3, 8, 7)),
+    "pool, in one dim": (nn.Sequential(nn.Conv1d(3, 4, 3), nn.MaxPool1d(3, 2, dilation=2)), (3, 12)),
+    "mean pool": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AvgPool2d(2)), (3, 8, 6)),
+    "mean pool, over each other": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AvgPool2d(3, 2, 1)), (3, 8, 7)),
+    "adaptive": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d((3, 2))), (3, 8, 6)),
+    "adaptive, uneven": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d((4, None))), (3, 8, 7)),
+    "adaptive, more": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(7)), (3, 3, 4)),
+}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions(name, tmp_path):
+    class Images(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = CONVOLUTIONS[name][0]
+
+        def forward(self, x):
+            return torch.tanh(self.net(x)).square().sum()
+
+    def inputs(b):
+        return {"x": torch.randn(b, *CONVOLUTIONS[name][1], generator=torch.Generator().manual_seed(2))}
+
+    module = Images()
+    doc = export(module, (), tmp_path / "g.json", kwargs=inputs(4))
+    for b in (4, 3):
+        assert_same(module, doc, inputs(b), tmp_path)
+
+
+def test_pools_that_are_refused(tmp_path):
+    def pooled(**how):
+        return lambda y: F.avg_pool2d(y[:, None], 3, 2, **how)
+
+    refuses(pooled(ceil_mode=True), tmp_path, "avg_pool with ceil_mode", 6)
+    refuses(pooled(padding=1, count_include_pad=False), tmp_path, "without its padding", 6)
 
 
 def test_bags(tmp_path):
