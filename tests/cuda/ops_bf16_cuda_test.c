@@ -352,6 +352,18 @@ static const spec specs[] = {
     {HAP_OP_sumsq, {"h300x701"}, {"f"}, {I(0)}, 0, 1e-6},
     {HAP_OP_clip_scale, {"f 400 500"}, {"f"}, {F(1)}, 0, 1e-6},
 
+    // Of more entries than a grid of blocks_for has threads, too.
+    {HAP_OP_conv, {"h8x16x40x36", "h32x16x3x3", "h32"}, {"h8x32x40x36"}, {L(1, 1), L(1, 1), L(1, 1), I(1)}, 0, NARROW},
+    {HAP_OP_conv, {"f6x64x70x70", "f64x64x1x1"}, {"f6x64x70x70"}, {L(1, 1), L(0, 0), L(1, 1), I(1)}, 0, 1e-5},
+    {HAP_OP_conv, {"f4x12x21x19", "f24x3x3x2", "f24"}, {"f4x24x11x17"}, {L(2, 1), L(1, 0), L(1, 2), I(4)}, 0, 1e-5},
+    {HAP_OP_conv_transposed, {"f4x32x20x18", "f32x16x3x3"}, {"f4x16x40x36"}, {L(2, 2), L(1, 1), L(1, 1), L(40, 36), I(1)}, 0, 1e-5},
+    {HAP_OP_conv_transposed, {"h4x32x20x18", "h32x8x3x3"}, {"h4x16x40x36"}, {L(2, 2), L(1, 1), L(1, 1), L(40, 36), I(2)}, 0, NARROW},
+    {HAP_OP_conv_dw, {"h8x16x40x36", "h8x32x40x36"}, {"f32x16x3x3"}, {L(1, 1), L(1, 1), L(1, 1), L(3, 3), I(1)}, 0, 1e-4},
+    {HAP_OP_conv_dw, {"f4x12x21x19", "f4x24x11x17"}, {"f24x3x3x2"}, {L(2, 1), L(1, 0), L(1, 2), L(3, 2), I(4)}, 0, 1e-5},
+    {HAP_OP_max_pool, {"f16x64x40x40"}, {"f16x64x20x20"}, {L(2, 2), L(2, 2), L(0, 0), L(1, 1), I(0)}, 0, 0},
+    {HAP_OP_max_pool, {"h3x5x41x33"}, {"h3x5x21x17"}, {L(3, 3), L(2, 2), L(1, 1), L(1, 1), I(0)}, 0, 0},
+    {HAP_OP_max_pool_bwd, {"f16x64x20x20", "f16x64x40x40"}, {"f16x64x40x40"}, {L(2, 2), L(2, 2), L(0, 0), L(1, 1), I(0)}, 0, 1e-6},
+
     {HAP_OP_embedding, {"h500x768", "i4x100 0 500"}, {"h4x100x768"}, {I(0)}, 0, 0},
     {HAP_OP_embedding, {"f500x33", "i400 0 500"}, {"f400x33"}, {I(0)}, 0, 0},
     {HAP_OP_embedding_bwd, {"f4x1000x96", "i4x1000 0 700"}, {"f700x96"}, {I(700)}, 0, 1e-6},

@@ -119,7 +119,7 @@ CUDA_ROW(conv)
     if (bias && bias->elements != y->local[1]) return cuda_fail("conv: bias of another length");
     if (y->elements == 0) return NULL;
     if (v.c == 0) v.g = 1, v.o = y->local[1]; // nothing to add up: the bias alone
-    forward<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
+    forward<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
         v, y->elements, view_of(y), view_of(c->in[0]), view_of(c->in[1]), view_of(bias));
     return launched();
 }
@@ -130,7 +130,7 @@ CUDA_ROW(conv_transposed)
     hap_tensor *y = c->out[0];
     CUDA_TRY(conv_of(&v, c, y, c->in[1], c->in[0]));
     if (y->elements == 0) return NULL;
-    by_places<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
+    by_places<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
         v, y->elements, view_of(y), view_of(c->in[0]), view_of(c->in[1]));
     return launched();
 }
@@ -141,7 +141,7 @@ CUDA_ROW(conv_dw)
     hap_tensor *y = c->out[0];
     CUDA_TRY(conv_of(&v, c, c->in[0], y, c->in[1]));
     if (y->elements == 0) return NULL;
-    by_weight<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
+    by_weight<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
         v, y->elements, view_of(y), view_of(c->in[0]), view_of(c->in[1]));
     return launched();
 }
@@ -226,7 +226,7 @@ CUDA_ROW(max_pool)
     hap_tensor *y = c->out[0];
     CUDA_TRY(pool_of(&v, c, c->in[0], y));
     if (y->elements == 0) return NULL;
-    pool_forward<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
+    pool_forward<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
         v, y->elements, view_of(y), view_of(c->in[0]));
     return launched();
 }
@@ -238,7 +238,7 @@ CUDA_ROW(max_pool_bwd)
     CUDA_TRY(pool_of(&v, c, c->in[1], c->in[0]));
     if (!cuda_same_shape(c->in[1], y)) return cuda_fail("max_pool_bwd: shapes do not fit");
     if (y->elements == 0) return NULL;
-    pool_backward<<<blocks_for(y->elements, THREADS), THREADS, 0, x->stream>>>(
+    pool_backward<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
         v, y->elements, view_of(y), view_of(c->in[0]), view_of(c->in[1]));
     return launched();
 }
