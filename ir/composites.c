@@ -3,11 +3,14 @@
 //
 //     layer_norm  -> row_sum, row_m2, norm_apply
 //     rms_norm    -> row_sq, rms_apply
+//     batch_norm  -> sum, batch_m2, step_stat of both, batch_apply; the kept mean and variance each
+//                    momentum times the batch's, (1 - momentum) times their own
 //     softmax     -> row_max, row_expsum, softmax_apply        (log_softmax likewise)
 //     ce_sum      -> row_max, row_expsum, target_logit, nll_sum
 //     mean        -> sum, scale by 1 / n (n = product of the global sizes: a constant)
 //
-// The last op keeps the composite's name and its output tensor; the others are NAME.max and so on.
+// An op that makes an output of the composite writes that tensor; the one of output 0 keeps the
+// composite's name, the others are NAME.max and so on.
 
 #include "ir/names.h"
 #include "ir/shapes.h"
@@ -40,13 +43,17 @@ static int stat(expansion *e, const char *what, ir_op op, int n_in, const int *i
     return e->g->nodes.p[id].out[0];
 }
 
-// The last op: writes the composite's own output.
-static void last(expansion *e, ir_op op, int n_in, const int *in, const ir_attr *attrs)
+// The op that writes output k of the composite.
+static void ends(expansion *e, int k, hb_str name, ir_op op, int n_in, const int *in,
+                 const ir_attr *attrs)
 {
     ir_graph *g = e->g;
-    int out = e->n->out[0];
+    int out = e->n->out[k];
     ir_node n = *e->n;
+    n.name = name;
     n.op = op;
+    n.n_out = 1;
+    n.out[0] = out;
     n.n_in = n_in;
     memcpy(n.in, in, sizeof(int) * (size_t)n_in);
     memset(n.attr, 0, sizeof n.attr);
@@ -60,6 +67,51 @@ static void last(expansion *e, ir_op op, int n_in, const int *in, const ir_attr 
     hb_assert(t.rank == g->tensors.p[out].rank && t.dtype == g->tensors.p[out].dtype);
     HB_PUSH(g->arena, &g->nodes, n);
     g->tensors.p[out].producer = g->nodes.n - 1;
+    g->tensors.p[out].out = 0;
+}
+
+// The last op, of a composite of one output.
+static void last(expansion *e, ir_op op, int n_in, const int *in, const ir_attr *attrs)
+{
+    ends(e, 0, e->n->name, op, n_in, in, attrs);
+}
+
+static int scaled(expansion *e, const char *what, int x, double by)
+{
+    return stat(e, what, IR_OP_scale, 1, &x, &(ir_attr){.kind = IR_ATTR_REAL, .f = by});
+}
+
+// What is kept of a statistic of the steps: output k, of operand `kept` and of this batch's `sum`.
+static void keep(expansion *e, int k, const char *what, int kept, int sum, double n)
+{
+    double momentum = e->n->attr[ir_attr_index(IR_OP_batch_norm, "momentum")].f;
+    hb_arena *a = e->g->arena;
+    int now = stat(e, hb_fmt(a, "%s.sum", what).p, IR_OP_detach, 1, &sum, NULL);
+    now = scaled(e, hb_fmt(a, "%s.now", what).p, now, momentum / n);
+    int old = scaled(e, hb_fmt(a, "%s.old", what).p, kept, 1 - momentum);
+    hb_str name = ir_names_take(e->names, hb_fmt(a, "%.*s.%s", HB_ARG(e->n->name), what));
+    ends(e, k, name, IR_OP_add, 2, (int[]){old, now}, NULL);
+}
+
+// x, weight, bias, mean and variance kept of the steps so far (of n - 1, as PyTorch keeps it); an
+// evaluation reads these in place of the batch's.
+static void expand_batch_norm(expansion *e)
+{
+    const ir_node *n = e->n;
+    const ir_tensor x = e->g->tensors.p[n->in[0]];
+    double count = (double)x.dim[0] * (double)x.dim[2];
+    const ir_attr dims[2] = {{.kind = IR_ATTR_INTS, .n = 2, .v = {0, 2}}, {.kind = IR_ATTR_BOOL}};
+    const ir_attr steps = {.kind = IR_ATTR_REAL, .f = 1};
+    int in[] = {n->in[0], -1, -1, n->in[1], n->in[2]};
+    int sum = stat(e, "sum", IR_OP_sum, 1, in, dims);
+    int m2 = stat(e, "m2", IR_OP_batch_m2, 2, (int[]){in[0], sum}, NULL);
+    int kept = scaled(e, "kept_sum", n->in[3], count);
+    in[1] = stat(e, "step_sum", IR_OP_step_stat, 2, (int[]){sum, kept}, &steps);
+    kept = scaled(e, "kept_m2", n->in[4], count);
+    in[2] = stat(e, "step_m2", IR_OP_step_stat, 2, (int[]){m2, kept}, &steps);
+    ends(e, 0, n->name, IR_OP_batch_apply, 5, in, n->attr);
+    keep(e, 1, "mean", n->in[3], sum, count);
+    keep(e, 2, "var", n->in[4], m2, count - 1);
 }
 
 static void expand_one(expansion *e)
@@ -73,6 +125,8 @@ static void expand_one(expansion *e)
         for (int i = 1; i < n->n_in; i++)
             in[2 + i] = n->in[i];
         last(e, IR_OP_norm_apply, n->n_in + 2, in, n->attr);
+    } else if (n->op == IR_OP_batch_norm) {
+        expand_batch_norm(e);
     } else if (n->op == IR_OP_rms_norm) {
         in[1] = stat(e, "sq", IR_OP_row_sq, 1, in, NULL);
         if (n->n_in > 1) in[2] = n->in[1];

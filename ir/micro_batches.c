@@ -125,6 +125,11 @@ static bool counts_along(const splitting *s, int node, int k)
     case IR_OP_rms_bwd_params:
         d = &r->in[0][last];
         break;
+    case IR_OP_batch_m2: // of the entries of a channel
+    case IR_OP_batch_apply:
+    case IR_OP_batch_bwd_stats:
+    case IR_OP_batch_bwd:
+        return holds(&r->in[0][0], 1, k) || holds(&r->in[0][2], 1, k);
     default:
         return false;
     }

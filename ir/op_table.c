@@ -19,7 +19,7 @@ typedef struct {
     flops_field flops;
     ir_role role;
     unsigned flags;
-    int min_in, max_in; // of composites
+    int min_in, max_in, n_out; // of composites
 } source_row;
 
 // clang-format off
@@ -31,7 +31,7 @@ typedef struct {
 // clang-format on
 static const source_row source[IR_N_ALL_OPS] = {
 #define OP(op, rule, ...) [IR_OP_##op] = {.name = #op, .vjp = #rule, __VA_ARGS__},
-#define COMPOSITE(op, n_in_min, n_in_max, attributes)                                              \
+#define COMPOSITE(op, n_in_min, n_in_max, outputs, attributes)                                     \
     [IR_OP_##op] = {.name = #op,                                                                   \
                     .formula = "",                                                                 \
                     .attrs = attributes,                                                           \
@@ -39,7 +39,8 @@ static const source_row source[IR_N_ALL_OPS] = {
                     .vjp = "none",                                                                 \
                     .flags = IR_USER | IR_COMPOSITE,                                               \
                     .min_in = n_in_min,                                                            \
-                    .max_in = n_in_max},
+                    .max_in = n_in_max,                                                            \
+                    .n_out = outputs},
 #include "ir/ops.def"
 #undef OP
 #undef COMPOSITE
@@ -200,7 +201,7 @@ static void build(void)
         if (r->flags & IR_COMPOSITE) {
             r->min_in = s->min_in;
             r->max_in = s->max_in;
-            r->n_out = 1;
+            r->n_out = s->n_out;
             r->reducers = "-";
         } else {
             parse_formula(r, s, &table.formulas[op]);

@@ -458,6 +458,20 @@ static bool vjp_norm_apply(ir_back *b, const ir_node *n, const int *dy)
     return true;
 }
 
+static bool vjp_batch_apply(ir_back *b, const ir_node *n, const int *dy)
+{
+    int x = n->in[0], sum = n->in[1], m2 = n->in[2], w = n->in[3];
+    vjp_emit(b, IR_OP_batch_bwd_stats, "stats", 4, (int[]){DY, x, sum, m2}, n->attr);
+    const ir_node stats = b->g->nodes.p[b->g->nodes.n - 1];
+    if (vjp_wants(b, 0))
+        vjp_give(b, 0,
+                 vjp_emit(b, IR_OP_batch_bwd, "dx", 7,
+                          (int[]){DY, x, sum, m2, stats.out[0], stats.out[1], w}, n->attr));
+    vjp_give(b, 3, stats.out[1]);
+    vjp_give(b, 4, stats.out[0]);
+    return true;
+}
+
 static bool vjp_rms_apply(ir_back *b, const ir_node *n, const int *dy)
 {
     int x = n->in[0], sq = n->in[1], has_w = n->n_in > 2, w = has_w ? n->in[2] : -1;

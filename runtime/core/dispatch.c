@@ -74,7 +74,7 @@ void hap_dispatch(hap_rank *r, const hap_op_call *c)
     if (!r->evaluating) {
         dispatch(r, c);
     } else if (hap_eval_op(r, c)) {
-        hap_op_call same = hap_eval_without_dropout(*c);
+        hap_op_call same = hap_eval_form(*c);
         dispatch(r, &same);
     }
 }

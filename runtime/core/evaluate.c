@@ -162,11 +162,12 @@ hap_event *hap_eval_event(hap_rank *r)
     return (hap_event *)(void *)&eval_of(r)->no_event;
 }
 
-hap_op_call hap_eval_without_dropout(hap_op_call c)
+hap_op_call hap_eval_form(hap_op_call c)
 {
-    enum { OF_DROPOUT = 0, OF_SDPA = 2 }; // the attribute p
+    enum { OF_DROPOUT = 0, OF_SDPA = 2, STEPS = 0 }; // the attributes p and steps
     if (c.op == HAP_OP_dropout) c.attr[OF_DROPOUT].f = 0;
     if (c.op == HAP_OP_sdpa) c.attr[OF_SDPA].f = 0;
+    if (c.op == HAP_OP_step_stat) c.attr[STEPS].f = 0;
     return c;
 }
 

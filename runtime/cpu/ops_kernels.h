@@ -126,6 +126,10 @@ CPU_KERNEL(norm_apply); // and rms_apply; so the three below
 CPU_KERNEL(norm_bwd_stats);
 CPU_KERNEL(norm_bwd);
 CPU_KERNEL(norm_bwd_params);
+CPU_KERNEL(batch_m2);
+CPU_KERNEL(batch_apply);
+CPU_KERNEL(batch_bwd_stats);
+CPU_KERNEL(batch_bwd);
 CPU_KERNEL(rotary);
 CPU_KERNEL(top_gates);
 CPU_KERNEL(top_gates_bwd);

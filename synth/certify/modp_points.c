@@ -60,6 +60,7 @@ static uint64_t element(const points *x, int64_t e)
         return x->rounds ? mp_hash(x->m, x->key, p) : p;
     case IR_OP_detach:
     case IR_OP_send:
+    case IR_OP_step_stat: // of a step
         return p;
     case IR_OP_neg:
         return mp_sub(0, p);
@@ -263,6 +264,7 @@ static mp_meaning *of_elements(ir_op op)
     case IR_OP_add_scalar:
     case IR_OP_detach:
     case IR_OP_send:
+    case IR_OP_step_stat:
     case IR_OP_dropout:
         return pointwise;
     case IR_OP_pow_scalar:

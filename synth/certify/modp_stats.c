@@ -322,6 +322,49 @@ static bool norms(mp *m, const mp_call *c)
     return true;
 }
 
+// Of [b, c, p]. Operands: batch_m2 x, sum; batch_apply x, sum, m2, w, bias; the others dy, x, sum,
+// m2, (stats, stats, w). What is of channels is found by the channel of an element of x.
+static bool batch_norms(mp *m, const mp_call *c)
+{
+    enum { CHANNEL = 1 };
+    bool m2 = c->op == IR_OP_batch_m2, apply = c->op == IR_OP_batch_apply;
+    bool stats = c->op == IR_OP_batch_bwd_stats, wide = apply || c->op == IR_OP_batch_bwd;
+    int first = m2 || apply ? 0 : 1;
+    const mp_part *in = c->in, *x = &in[first];
+    int32_t *at[IR_MAX_IN], *to[2];
+    if (x->rank != 3) return mp_fail(m, "is of other dims than batch, channels, places");
+    for (int i = 0; i < c->n_in; i++)
+        MUST(at[i], mp_align(m, x, 3, &in[i], in[i].rank, in[i].rank == 1 ? (int[]){CHANNEL} : NULL,
+                             NULL));
+    for (int i = 0; i < c->n_out; i++)
+        MUST(to[i],
+             mp_align(m, x, 3, &c->out[i], c->out[i].rank, wide ? NULL : (int[]){CHANNEL}, NULL));
+    uint64_t over_n = mp_inverse(mp_mul(mp_int(x->ix[0]->g), mp_int(x->ix[2]->g)));
+    uint64_t key = m2 ? 0 : mp_mix(RSTD ^ mp_const(m, c->attr[0].f));
+    for (int64_t e = 0; e < x->n; e++) {
+#define OF(i) mp_get(&in[i], at[i][e])
+        uint64_t *y = &c->out[0].v[to[0][e]];
+        uint64_t hat = mp_sub(OF(first), mp_mul(OF(first + 1), over_n));
+        if (m2) {
+            *y = mp_add(*y, mp_mul(hat, hat));
+            continue;
+        }
+        uint64_t rstd = mp_hash(m, key, OF(first + 2));
+        hat = mp_mul(hat, rstd);
+        if (apply) {
+            *y = mp_add(mp_mul(hat, OF(3)), OF(4));
+        } else if (stats) {
+            *y = mp_add(*y, OF(0));
+            c->out[1].v[to[1][e]] = mp_add(c->out[1].v[to[1][e]], mp_mul(OF(0), hat));
+        } else {
+            uint64_t u = mp_add(mp_mul(OF(4), over_n), mp_mul(hat, mp_mul(OF(5), over_n)));
+            *y = mp_mul(mp_mul(rstd, OF(6)), mp_sub(OF(0), u));
+        }
+#undef OF
+    }
+    return true;
+}
+
 // Operands: rms_apply x, sq, [w]; the others dy, x, sq, (stats), [w].
 static bool rms_norms(mp *m, const mp_call *c)
 {
@@ -428,6 +471,11 @@ mp_meaning *mp_stat(ir_op op)
     case IR_OP_norm_bwd:
     case IR_OP_norm_bwd_params:
         return norms;
+    case IR_OP_batch_m2:
+    case IR_OP_batch_apply:
+    case IR_OP_batch_bwd_stats:
+    case IR_OP_batch_bwd:
+        return batch_norms;
     case IR_OP_rms_apply:
     case IR_OP_rms_bwd_stats:
     case IR_OP_rms_bwd:

@@ -292,6 +292,12 @@ static void op(walk *w, const syn_instr *in)
     case IR_ROLE_square: // with others and what adds them up
         takes(w, ((IR_CUDA_MAX_CHAIN + 1) * IR_CUDA_NUMBER_PARTS + 1) * 8);
         break;
+    case IR_ROLE_conv: {
+        int64_t bytes = tensor(w, in->in[0])->bytes[w->c] + tensor(w, in->in[1])->bytes[w->c] +
+                        tensor(w, in->out[0])->bytes[w->c];
+        takes(w, IR_CUDA_CONV_TIMES * bytes + ((int64_t)IR_CUDA_CONV_ROOM << 20));
+        break;
+    }
     case IR_ROLE_mixture:
         takes(w, rows(w, in->out[0]) * y * 4);
         break;

@@ -221,7 +221,8 @@ static void check_gradients(const op_case *c)
     ir_graph *g = op_case_graph(a, c, true, &node);
     hb_diag *d = hb_diag_new(a);
     ir_node n = g->nodes.p[node];
-    probe p = {.n_out = c->op == IR_OP_sdpa ? 1 : n.n_out};
+    bool kept = c->op == IR_OP_sdpa || c->op == IR_OP_batch_norm; // others have no gradient
+    probe p = {.n_out = kept ? 1 : n.n_out};
     int total = -1;
     for (int o = 0; o < p.n_out; o++) {
         const ir_tensor y = g->tensors.p[n.out[o]];
@@ -280,6 +281,8 @@ static const op_case composites[] = {
     {IR_OP_layer_norm, "eps=0.01", "f2x3x5", NULL, NULL},
     {IR_OP_layer_norm, "", "f2x3x5 f5", NULL, NULL},
     {IR_OP_layer_norm, "", "f6x5 f5 f5", NULL, NULL},
+    {IR_OP_batch_norm, "eps=0.01", "f4x3x5 f3 f3 f3 p3", NULL, NULL},
+    {IR_OP_batch_norm, "", "f4x3x1 f3 f3 f3 p3", NULL, NULL},
     {IR_OP_rms_norm, "eps=0.01", "f2x3x5", NULL, NULL},
     {IR_OP_rms_norm, "", "f6x5 f5", NULL, NULL},
     {IR_OP_softmax, "", "f2x3x5", NULL, NULL},
@@ -324,7 +327,8 @@ END_TEST
 START_TEST(rows_of_composites)
 {
     static const char *const reached[] = {"softmax_apply", "log_softmax_apply", "nll_sum",
-                                          "norm_apply", "rms_apply"};
+                                          "norm_apply", "batch_apply",
+                                          "rms_apply"};
     for (int op = 0; op < IR_N_OPS; op++) {
         const ir_op_info *row = ir_op_of((ir_op)op);
         if (row->flags & IR_USER || !strcmp(row->vjp, "none") || !strcmp(row->vjp, "stat"))

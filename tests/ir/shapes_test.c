@@ -206,6 +206,11 @@ static const example examples[] = {
      "!norm_apply: dim c is 3 in operand 1 but 4 in operand 4"},
     {"norm_bwd_stats", "f32 2 3; f32 2 3; f32 2; f32 2", "", "f32 [2], f32 [2]"},
     {"norm_bwd", "f32 2 3; f32 2 3; f32 2; f32 2; f32 2; f32 2", "", "f32 [2, 3]"},
+    {"batch_m2", "f32 2 3 4; f32 3", "", "f32 [3]"},
+    {"batch_apply", "bf16 2 3 4; f32 3; f32 3; f32 3; f32 3", "", "bf16 [2, 3, 4]"},
+    {"batch_bwd_stats", "f32 2 3 4; f32 2 3 4; f32 3; f32 3", "", "f32 [3], f32 [3]"},
+    {"batch_bwd", "f32 2 3 4; f32 2 3 4; f32 3; f32 3; f32 3; f32 3; f32 3", "", "f32 [2, 3, 4]"},
+    {"step_stat", "f32 3; f32 3", "", "f32 [3]"},
     {"norm_bwd_params", "f32 2 3; f32 2 3; f32 2; f32 2", "", "f32 [3], f32 [3]"},
     {"rms_apply", "f32 2 3; f32 2; f32 3", "", "f32 [2, 3]"},
     {"rms_bwd_stats", "f32 2 3; f32 2 3; f32 2", "", "f32 [2]"},
@@ -244,6 +249,12 @@ static const example examples[] = {
     {"sumsq", "f32 2 3", "", "f32 []"},
     {"clip_scale", "f32 ", "max_norm=1", "f32 []"},
     {"layer_norm", "f32 2 3; f32 3; f32 3", "", "f32 [2, 3]"},
+    {"batch_norm", "f32 2 3 4; f32 3; f32 3; f32 3; f32 3", "", "f32 [2, 3, 4], f32 [3], f32 [3]"},
+    {"batch_norm", "f32 2 3 4; f32 3; f32 3; f32 4; f32 3", "",
+     "!batch_norm: operand 4 must be f32 [3], not f32 [4]"},
+    {"batch_norm", "f32 1 3 1; f32 3; f32 3; f32 3; f32 3", "",
+     "!batch_norm: operand 1 is [1, 3, 1] but must be [batch, channels, places] with at least 2 "
+     "entries a channel"},
     {"rms_norm", "f32 2 3; f32 3", "", "f32 [2, 3]"},
     {"rms_norm", "f32 2 3; f32 2", "", "!rms_norm: operand 2 must be f32 [3], not f32 [2]"},
     {"layer_norm", "f32 2 3; f32 2", "", "!layer_norm: operand 2 must be f32 [3], not f32 [2]"},
@@ -306,7 +317,7 @@ static void run(const example *e)
     hb_str why = {0};
     hb_buf b = {.arena = arena};
     if (ir_infer(g, &n, outs, arena, &why)) {
-        int count = ir_op_of(n.op)->flags & IR_COMPOSITE ? 1 : ir_node_outs(&n);
+        int count = ir_node_outs(&n);
         for (int i = 0; i < count; i++)
             hb_printf(&b, "%s%s %s", i ? ", " : "", ir_dtype_name(outs[i].dtype),
                       ir_shape_text(arena, outs[i].rank, outs[i].dim).p);

@@ -182,6 +182,12 @@ def conv(x, w, b=None, *, stride, padding, dilation, groups=1):
     return F.conv2d(x, w, b, stride, padding, dilation, groups)
 
 
+def batch_norm(x, w, b, mean, var, eps=1e-5, momentum=0.1):
+    now, old = x.detach(), 1 - momentum
+    y = F.batch_norm(x, None, None, w, b, True, momentum, eps)
+    return y, old * mean + momentum * now.mean((0, 2)), old * var + momentum * now.var((0, 2))
+
+
 def conv_transposed(y, w, stride, padding, dilation, size, groups=1):
     least = F.conv_transpose2d(y, w, None, stride, padding, 0, groups, dilation).shape[2:]
     more = [n - m for n, m in zip(size, least)]
@@ -250,6 +256,7 @@ _ROWS = {
     "full": lambda shape, value, dtype: torch.full(shape, value, dtype=dtype),
     "layer_norm": layer_norm,
     "rms_norm": rms_norm,
+    "batch_norm": batch_norm,
     "rotary": rotary,
     "softmax": lambda x: x.softmax(-1),
     "log_softmax": lambda x: x.log_softmax(-1),

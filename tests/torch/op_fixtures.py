@@ -245,6 +245,9 @@ def reductions(f: Family) -> None:
     gain, bias = f.param("layer_norm.g", (5,)), f.param("layer_norm.b", (5,))
     f.case("layer_norm", "layer_norm", [x("layer_norm"), gain, bias])
     f.case("layer_norm_gain", "layer_norm", [x("layer_norm_gain"), f.param("layer_norm_gain.g", (5,))], eps=1e-12)
+    for name, shape, attrs in (("batch_norm", (4, 3, 5), {}), ("batch_norm_rows", (4, 3, 1), dict(eps=1e-2, momentum=0.3))):
+        of = [f.param(f"{name}.{k}", (3,), 0.1 if k == "var" else None) for k in ("w", "b", "mean", "var")]
+        f.case(name, "batch_norm", [f.param(f"{name}.x", shape), *of], 3, **attrs)
     f.case("layer_norm_plain", "layer_norm", [x("layer_norm_plain")], eps=1e-3)
 
 

@@ -372,6 +372,62 @@ def _vgg19():
     return VGG(VGG19, 10, 16), dict(x=image(size=32), labels=classes(10))
 
 
+class Bottleneck(nn.Module):
+    """As torchvision defines it: 1 x 1, 3 x 3, 1 x 1 convolutions, each with its batch norm."""
+
+    def __init__(self, before, width, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(before, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, 4 * width, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(4 * width)
+        self.relu = nn.ReLU(inplace=True)
+        self.downsample = None
+        if stride != 1 or before != 4 * width:
+            skip = nn.Conv2d(before, 4 * width, 1, stride, bias=False)
+            self.downsample = nn.Sequential(skip, nn.BatchNorm2d(4 * width))
+
+    def forward(self, x):
+        out = self.relu(self.bn1(self.conv1(x)))
+        out = self.bn3(self.conv3(self.relu(self.bn2(self.conv2(out)))))
+        out += x if self.downsample is None else self.downsample(x)
+        return self.relu(out)
+
+
+class ResNet(nn.Module):
+    """As torchvision defines it, of bottlenecks."""
+
+    def __init__(self, blocks, classes, width):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, width, 7, 2, padding=3, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.relu = nn.ReLU(inplace=True)
+        self.maxpool = nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
+        before, stages = width, []
+        for i, n in enumerate(blocks):
+            for k in range(n):
+                stages.append(Bottleneck(before, width << i, 2 if i and not k else 1))
+                before = 4 * (width << i)
+        self.layers = nn.Sequential(*stages)
+        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+        self.fc = nn.Linear(before, classes)
+        for m in self.modules():
+            if isinstance(m, nn.Conv2d):
+                nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
+
+    def forward(self, x, labels):
+        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+        return F.cross_entropy(self.fc(torch.flatten(self.avgpool(self.layers(x)), 1)), labels)
+
+
+@family("ResNet-50", "vision", train=True, close=1e-4)
+def _resnet50():
+    torch.manual_seed(0)
+    return ResNet([3, 4, 6, 3], 10, 4), dict(x=image(size=64), labels=classes(10))
+
+
 @family("relative positions, BEiT", "heads and options")
 def _beit_relative():
     module = hugging("Beit", "BeitForImageClassification", use_relative_position_bias=True)

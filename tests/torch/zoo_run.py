@@ -5,10 +5,11 @@
                [--cluster clusters/laptop.yaml] [--write docs/coverage.md] [--stages 0@left,1@right:4 …]
 
 For each family and strategy: 10 steps of AdamW on 4 unequal CPU ranks; with --stages in stages, each time
-with as many micro-batches as stand behind the colon. Losses must be PyTorch's to 1e-5 of themselves, in
-stages to 1e-6, `hapc check` must prove the plan, and the gradients of step 1 (of the first strategy) must
-be PyTorch's. Modules are in eval mode (dropout has PyTorch's own random numbers); --export also exports
-each in train mode, with the dropout of its configuration, and plans that.
+with as many micro-batches as stand behind the colon. Losses must be PyTorch's to 1e-5 of themselves (to
+`close` of a family that says so), in stages to 1e-6, and the buffers that steps update likewise; `hapc
+check` must prove the plan, and the gradients of step 1 (of the first strategy) must be PyTorch's. Modules
+are in eval mode (dropout has PyTorch's own random numbers), but for those with batch norm; --export also
+exports each in train mode, with the dropout of its configuration, and plans that.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def optimizer_of(module):
 
 
 def by_torch(module, inputs, loss):
-    """Losses of all steps, gradients of the first; the module is trained."""
+    """Losses of all steps, gradients of the first, the loss in eval mode behind them; the module is trained."""
     call = Call(module, (), inputs, loss, None)
     tensors = call.tensors(call.batch)
     optimizer = optimizer_of(module)
@@ -69,7 +70,8 @@ def by_torch(module, inputs, loss):
             grads = {n: p.grad.clone() for n, p in module.named_parameters() if p.grad is not None}
         losses.append(value.item())
         optimizer.step()
-    return losses, grads
+    with torch.no_grad():
+        return losses, grads, call.run(copy.deepcopy(module).eval(), tensors).item()
 
 
 def hapc(*args, cwd=None) -> str:
@@ -92,12 +94,15 @@ class Family:
             optimizer=optimizer_of(module), weights=self.at("init.safetensors"),
         )  # fmt: skip
         call = Call(module, (), inputs, loss, None)
-        self.inputs = []
+        self.inputs, self.eval = [], []
         for n, t in zip(call.names, call.tensors(call.batch)):
             if self.doc["tensors"].get(n, {}).get("kind") == "input":
                 np.save(self.at(f"{n}.npy"), t.numpy())
                 self.inputs += ["--input", f"{n}={self.at(n)}.npy"]
-        self.losses, self.grads = by_torch(trained, inputs, loss)
+                self.eval += ["--eval", f"{n}={self.at(n)}.npy"]
+        self.losses, self.grads, self.evaluated = by_torch(trained, inputs, loss)
+        self.buffers = {n: b for n, b in trained.named_buffers() if n in self.doc.get("updates", {})}
+        self.close = zoo.FAMILIES[name][2].get("close", CLOSE)
 
     def at(self, file: str) -> str:
         return os.path.join(self.folder, file)
@@ -112,14 +117,23 @@ class Family:
         hapc(o.hapc, self.at("graph.json"), o.cluster, "-q", "-o", plan, "--strategy", strategy, *more)
         hapc(o.hapc, "check", plan)
         init = ["--init", self.at("init.safetensors"), *self.inputs]
-        out = hapc(o.hapc, "run", plan, "--steps", STEPS, "--json", *init)
+        saved = self.at("saved.safetensors")
+        out = hapc(o.hapc, "run", plan, "--steps", STEPS, "--json", *init, "--save", saved, *([] if stages else self.eval))
         lines = [json.loads(x) for x in out.splitlines() if x.startswith('{"step"')]
-        losses = [x["loss"] for x in lines]
+        losses = [x["loss"] for x in lines if "loss" in x]
         if len(losses) != STEPS:
             raise Wrong(f"{strategy}: {len(losses)} steps")
         worst = max(abs(a - b) / max(abs(b), 1e-3) for a, b in zip(losses, self.losses))
-        if not worst <= (CLOSE_IN_STAGES if stages else CLOSE):
+        if not worst <= (CLOSE_IN_STAGES if stages else self.close):
             raise Wrong(f"{strategy}: a loss is {worst:.1e} from PyTorch's: {losses} {self.losses}")
+        for evaluated in (x["eval_loss"] for x in lines if "eval_loss" in x):
+            if not abs(evaluated - self.evaluated) <= 10 * self.close * abs(self.evaluated):
+                raise Wrong(f"{strategy}: the loss of an evaluation is {evaluated}, not {self.evaluated}")
+        mine = safetensors.load(saved) if self.buffers else {}
+        for n, b in self.buffers.items():
+            off = float((mine[n] - b).norm() / b.norm())
+            if not off <= 10 * self.close:
+                raise Wrong(f"{strategy}: {n} is {off:.1e} from PyTorch's")
         if grads:
             hapc(o.hapc, "run", plan, "--steps", 1, "--json", *init, "--save-grads", self.at("grads"))
             self.compare(safetensors.load(self.at("grads")), strategy)

@@ -364,6 +364,57 @@ def _group_norm(g, x, groups, weight=None, bias=None, eps=1e-5, *_):
     return y if bias is None else g.emit("add", [y, reshape(g, bias, one)], y.shape, y.dtype)
 
 
+@rule("batch_norm")
+def _batch_norm(g, x, weight, bias, mean, var, training, momentum, eps, _cudnn):
+    if training:  # writes its statistics: trace.py has it as the functional one below
+        g.fail("batch_norm without running statistics", "track_running_stats=True")
+    return _frozen_norm(g, x, weight, bias, mean, var, momentum, eps)[0]
+
+
+@rule("_native_batch_norm_legit_no_training")
+def _frozen_norm(g, x, weight, bias, mean, var, _momentum, eps):
+    """With given statistics: a map of each channel."""
+    one = (x.shape[1],) + (1,) * (len(x.shape) - 2)
+    if isinstance(var, torch.Tensor):
+        over = torch.rsqrt(var + eps)
+    else:
+        over = g.emit("rsqrt", [g.emit("add_scalar", [var], var.shape, var.dtype, c=eps)], var.shape, var.dtype)
+    y = x
+    for op, by in (("sub", mean), ("mul", over), ("mul", weight), ("add", bias)):
+        y = y if by is None else g.emit(op, [y, reshape(g, by, one)], x.shape, x.dtype)
+    return [y, None, None]
+
+
+@rule("_native_batch_norm_legit_functional")
+def _batch_norm_training(g, x, weight, bias, mean, var, training, momentum, eps):
+    """Statistics of the whole batch; what is kept of them, by `momentum`."""
+    if not training:
+        return _frozen_norm(g, x, weight, bias, mean, var, momentum, eps) + [mean, var]
+    c = x.shape[1]
+    flat = (x.shape[0], c, math.prod(x.shape[2:]))
+    weight = torch.ones(c, dtype=x.dtype) if weight is None else weight
+    bias = torch.zeros(c, dtype=x.dtype) if bias is None else bias
+    outs = [(flat, x.dtype), ((c,), mean.dtype), ((c,), var.dtype)]
+    ins = [reshape(g, x, flat), weight, bias, mean, var]
+    y, mean, var = g.emit_many("batch_norm", ins, outs, eps=eps, momentum=float(momentum))
+    return [reshape(g, y, x.shape), None, None, mean, var]
+
+
+@rule("_native_batch_norm_legit")
+def _batch_norm_alone(g, x, weight, bias, _training, _momentum, eps):
+    """Of one image (so PyTorch writes an instance norm): over the places of each channel."""
+    if x.shape[0] != 1:
+        g.fail("batch_norm without running statistics", "track_running_stats=True")
+    return [_group_norm(g, x, x.shape[1], weight, bias, eps), None, None]
+
+
+@rule("instance_norm")
+def _instance_norm(g, x, weight, bias, mean, _var, of_input, _momentum, eps, _cudnn):
+    if not of_input or mean is not None:
+        g.fail("instance_norm with running statistics", "track_running_stats=False")
+    return _group_norm(g, x, x.shape[1], weight, bias, eps)
+
+
 @rule("dropout", "native_dropout", "feature_dropout")
 def _dropout(g, x, p, train=True):
     if not train or p == 0:

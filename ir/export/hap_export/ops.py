@@ -56,8 +56,9 @@ def table() -> dict[str, Op]:
         fields = dict(re.findall(r'\.(formula|attrs) = "([^"]*)"', body))
         if re.search(r"\.flags = [\w |]*\bIR_USER\b", body):
             ops[name] = Op(*_arity(fields["formula"]), _attrs(fields.get("attrs", "")), ".point = " in body)
-    for name, low, high, attrs in re.findall(r'^COMPOSITE\((\w+), *(\d+), *(\d+), *"([^"]*)"\)', source, re.MULTILINE):
-        ops[name] = Op(int(low), int(high), 1, _attrs(attrs))
+    composite = r'^COMPOSITE\((\w+), *(\d+), *(\d+), *(\d+), *"([^"]*)"\)'
+    for name, low, high, outs, attrs in re.findall(composite, source, re.MULTILINE):
+        ops[name] = Op(int(low), int(high), int(outs), _attrs(attrs))
     return ops
 
 

@@ -10,7 +10,6 @@ _ADVICE = {  # by op, where a rule gives no advice of its own
     "nonzero": "the result's shape depends on the data: use torch.where with a mask",
     "masked_select": "the result's shape depends on the data: use torch.where with a mask",
     "fft_fft": "not planned: complex numbers",
-    "batch_norm": "use layer_norm, group_norm or a frozen affine map (statistics of a batch are not supported yet)",
 }
 _GENERAL = "write it with ops of docs/coverage.md, or compute it before and give it as an input"
 

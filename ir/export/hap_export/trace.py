@@ -292,6 +292,8 @@ def _in_place(fx) -> bool:
     schema = getattr(fx.target, "_schema", None)
     if schema is None or not schema.arguments or str(fx.target).startswith("aten.detach_"):
         return False
+    if str(fx.target).startswith("aten.batch_norm") and fx.args[3] is not None:
+        return bool(fx.args[5])  # in training; its schema does not say that it writes
     alias = schema.arguments[0].alias_info
     return bool(alias is not None and alias.is_write)
 

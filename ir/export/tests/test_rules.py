@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import interp
 from conftest import export
 from hap_export import ExportError, document, safetensors
 from test_models import assert_same, ops
@@ -639,6 +640,60 @@ def test_convolutions(name, tmp_path):
     doc = export(module, (), tmp_path / "g.json", kwargs=inputs(4))
     for b in (4, 3):
         assert_same(module, doc, inputs(b), tmp_path)
+
+
+def _kept(norm):
+    """A norm whose buffers hold something."""
+    norm.running_mean.copy_(torch.linspace(-0.3, 0.4, norm.num_features))
+    norm.running_var.copy_(torch.linspace(0.5, 2, norm.num_features))
+    return norm
+
+
+BATCH_NORMS = {
+    "images": (nn.Sequential(nn.Conv2d(3, 4, 3, bias=False), _kept(nn.BatchNorm2d(4)), nn.ReLU(inplace=True)), (3, 5, 6)),
+    "rows": (nn.Sequential(nn.Linear(5, 4), _kept(nn.BatchNorm1d(4, eps=1e-3, momentum=0.3))), (5,)),
+    "in one dim, plain": (nn.Sequential(nn.Conv1d(3, 4, 3), nn.BatchNorm1d(4, affine=False)), (3, 7)),
+    "evaluation": (nn.Sequential(nn.Conv2d(3, 4, 3), _kept(nn.BatchNorm2d(4)).eval()), (3, 5, 6)),
+    "evaluation, plain": (nn.Sequential(nn.Conv2d(3, 4, 3), _kept(nn.BatchNorm2d(4, affine=False)).eval()), (3, 5, 6)),
+    "of each image": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.InstanceNorm2d(4, affine=True), nn.ReLU()), (3, 5, 6)),
+}
+
+
+@pytest.mark.parametrize("name", BATCH_NORMS)
+def test_batch_norms(name, tmp_path):
+    class Normed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = BATCH_NORMS[name][0]
+
+        def forward(self, x):
+            y = self.net(x)
+            return (y * torch.linspace(-1, 1, y[0].numel()).reshape(y.shape[1:])).square().sum()
+
+    def inputs(b):
+        return {"x": torch.randn(b, *BATCH_NORMS[name][1], generator=torch.Generator().manual_seed(2))}
+
+    module = Normed()
+    doc = export(module, (), tmp_path / "g.json", kwargs=inputs(4))
+    trained = not ("evaluation" in name or "each" in name)
+    assert ("batch_norm" in ops(doc)) == trained
+    for b in (4, 3):
+        held = {n: b.clone() for n, b in module.named_buffers()}
+        leaves = dict(module.named_parameters()) | held | inputs(b)
+        value = interp.run(doc, {n: leaves[n] for n, t in doc["tensors"].items() if t["kind"] != "const"}, b, tmp_path)
+        assert_same(module, doc, inputs(b), tmp_path)
+        for n, after in module.named_buffers():
+            if n in doc.get("updates", {}):
+                assert torch.allclose(value[doc["updates"][n]].to(after.dtype), after, rtol=1e-5), n
+            else:
+                assert torch.equal(held[n], after), n
+
+
+def test_batch_norms_that_are_refused(tmp_path):
+    alone = nn.BatchNorm1d(6, track_running_stats=False)
+    refuses(lambda y: alone(y), tmp_path, "without running statistics", 6)
+    of_all = nn.InstanceNorm1d(6, track_running_stats=True)
+    refuses(lambda y: of_all(y), tmp_path, "running statistics", 6)
 
 
 def test_pools_that_are_refused(tmp_path):

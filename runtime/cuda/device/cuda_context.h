@@ -47,7 +47,9 @@ typedef struct cuda_made {
 
 struct cuda_dense;     // cuda_multiply.c
 struct cuda_tiles;     // cuda_tiles.cu
-struct cuda_attention; // cuda_cudnn.cpp
+struct cuda_cudnn;     // cuda_cudnn.cpp
+struct cuda_attention; // the same
+struct cuda_convs;     // cuda_cudnn_conv.cpp
 struct cuda_shadows;   // cuda_shadow.c
 struct cuda_columns;   // cuda_columns.cu
 
@@ -75,8 +77,10 @@ typedef struct cuda_context {
     int line;        // of the call being made, for traps
     struct cuda_dense *dense;
     struct cuda_tiles *tiles;
+    struct cuda_cudnn *cudnn; // NULL: the library was not found, or is not wanted
     struct cuda_attention *attention;
-    bool no_cudnn, missed_cudnn; // the library was not found; a head that it takes came
+    struct cuda_convs *convs;
+    bool no_cudnn, missed_cudnn; // the library was not found; what it takes came
     struct cuda_shadows *shadows;
     int64_t shadow_bytes, shadow_back; // of padded copies; copied back to the arena so far
     struct cuda_columns *columns;

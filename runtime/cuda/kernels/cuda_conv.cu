@@ -1,18 +1,14 @@
-// Convolution, its gradients and pooling (cpu/ops_conv.c and cpu/ops_pool.c state them), a thread
-// an entry of the result: each sum has one order, so that the same bits come in every run. Local
-// sizes are all they need. They reuse nothing from shared memory and are slow beside a library's.
+// Convolution, its gradients and pooling (cpu/ops_conv.c and cpu/ops_pool.c state them). Local
+// sizes are all they need. Convolutions are cuDNN's (cuda_cudnn_conv.cpp). What it does not take,
+// and pooling, is done here, a thread an entry of the result: each sum has one order, so that the
+// same bits come in every run. These reuse nothing from shared memory and are slow.
 
 #include "cuda/kernels/cuda_kernels.cuh"
 
 enum { THREADS = 256 };
 
-struct conv {
-    int64_t b, g, c, o, h, w, i, j, p, q; // local sizes; g, c and o: of groups
-    int64_t stride[2], padding[2], dilation[2];
-};
-
-static const char *conv_of(conv *v, const hap_op_call *c, const hap_tensor *x, const hap_tensor *w,
-                           const hap_tensor *y)
+static const char *conv_of(cuda_windows *v, const hap_op_call *c, const hap_tensor *x,
+                           const hap_tensor *w, const hap_tensor *y)
 {
     const char *name = hap_op_names[c->op];
     CUDA_TRY(cuda_want_floats(c));
@@ -37,20 +33,22 @@ static const char *conv_of(conv *v, const hap_op_call *c, const hap_tensor *x, c
 }
 
 // Window of the place that entry k of it stands on, -1: none.
-__device__ inline int64_t window_at(const conv &v, int d, int64_t place, int64_t k, int64_t n)
+__device__ inline int64_t window_at(const cuda_windows &v, int d, int64_t place, int64_t k,
+                                    int64_t n)
 {
     int64_t from = place + v.padding[d] - k * v.dilation[d];
     if (from < 0 || from % v.stride[d]) return -1;
     return from / v.stride[d] < n ? from / v.stride[d] : -1;
 }
 
-__device__ inline int64_t place_at(const conv &v, int d, int64_t window, int64_t k, int64_t n)
+__device__ inline int64_t place_at(const cuda_windows &v, int d, int64_t window, int64_t k,
+                                   int64_t n)
 {
     int64_t at = window * v.stride[d] + k * v.dilation[d] - v.padding[d];
     return at >= 0 && at < n ? at : -1;
 }
 
-__global__ void forward(conv v, int64_t n, view y, view x, view w, view bias)
+__global__ void forward(cuda_windows v, int64_t n, view y, view x, view w, view bias)
 {
     int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= n) return;
@@ -70,7 +68,7 @@ __global__ void forward(conv v, int64_t n, view y, view x, view w, view bias)
     store(y, e, sum);
 }
 
-__global__ void by_places(conv v, int64_t n, view x, view y, view w)
+__global__ void by_places(cuda_windows v, int64_t n, view x, view y, view w)
 {
     int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= n) return;
@@ -90,7 +88,7 @@ __global__ void by_places(conv v, int64_t n, view x, view y, view w)
     store(x, e, sum);
 }
 
-__global__ void by_weight(conv v, int64_t n, view w, view x, view y)
+__global__ void by_weight(cuda_windows v, int64_t n, view w, view x, view y)
 {
     int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (e >= n) return;
@@ -110,14 +108,29 @@ __global__ void by_weight(conv v, int64_t n, view w, view x, view y)
     store(w, e, sum);
 }
 
+__global__ void add_bias(int64_t n, int64_t channels, int64_t places, view y, view bias)
+{
+    int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (e < n) store(y, e, load(y, e) + load(bias, e / places % channels));
+}
+
 CUDA_ROW(conv)
 {
-    conv v;
+    cuda_windows v;
     hap_tensor *y = c->out[0];
     const hap_tensor *bias = cuda_in(c, 2);
     CUDA_TRY(conv_of(&v, c, c->in[0], c->in[1], y));
     if (bias && bias->elements != y->local[1]) return cuda_fail("conv: bias of another length");
     if (y->elements == 0) return NULL;
+    bool taken;
+    cuda_conv_tensors t = {c->in[0], c->in[1], y};
+    CUDA_TRY(cuda_cudnn_conv(x, &v, c, &t, &taken));
+    if (taken) {
+        if (bias)
+            add_bias<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
+                y->elements, y->local[1], v.i * v.j, view_of(y), view_of(bias));
+        return launched();
+    }
     if (v.c == 0) v.g = 1, v.o = y->local[1]; // nothing to add up: the bias alone
     forward<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
         v, y->elements, view_of(y), view_of(c->in[0]), view_of(c->in[1]), view_of(bias));
@@ -126,10 +139,14 @@ CUDA_ROW(conv)
 
 CUDA_ROW(conv_transposed)
 {
-    conv v;
+    cuda_windows v;
     hap_tensor *y = c->out[0];
     CUDA_TRY(conv_of(&v, c, y, c->in[1], c->in[0]));
     if (y->elements == 0) return NULL;
+    bool taken;
+    cuda_conv_tensors t = {y, c->in[1], c->in[0]};
+    CUDA_TRY(cuda_cudnn_conv(x, &v, c, &t, &taken));
+    if (taken) return NULL;
     by_places<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
         v, y->elements, view_of(y), view_of(c->in[0]), view_of(c->in[1]));
     return launched();
@@ -137,10 +154,14 @@ CUDA_ROW(conv_transposed)
 
 CUDA_ROW(conv_dw)
 {
-    conv v;
+    cuda_windows v;
     hap_tensor *y = c->out[0];
     CUDA_TRY(conv_of(&v, c, c->in[0], y, c->in[1]));
     if (y->elements == 0) return NULL;
+    bool taken;
+    cuda_conv_tensors t = {c->in[0], y, c->in[1]};
+    CUDA_TRY(cuda_cudnn_conv(x, &v, c, &t, &taken));
+    if (taken) return NULL;
     by_weight<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
         v, y->elements, view_of(y), view_of(c->in[0]), view_of(c->in[1]));
     return launched();

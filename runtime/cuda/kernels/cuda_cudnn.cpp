@@ -6,22 +6,17 @@
 // sm_90) writes whole tiles, past tensors whose heads lie apart; =short gives it such calls all the
 // same, to see that.
 
-#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <cudnn_frontend.h>
 #include <dlfcn.h>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "cuda/device/cuda_limits.h"
+#include "cuda/kernels/cuda_cudnn_graph.cuh"
 #include "cuda/kernels/cuda_head_split.h"
-#include "cuda/kernels/cuda_ops.h"
-
-namespace fe = cudnn_frontend;
 
 namespace cudnn_frontend
 {
@@ -30,6 +25,7 @@ void *cudnn_dlhandle = nullptr; // what the frontend's calls go through
 
 namespace
 {
+constexpr char what[] = "attention";
 enum uid : int64_t { Q = 1, K, V, O, STATS, DO, DQ, DK, DV, LENGTH_Q, LENGTH_K };
 
 struct plan {
@@ -41,8 +37,8 @@ struct plan {
 };
 
 // The frontend takes such a backward pass for one of padded rows, whose lengths it copies from host
-// memory of the call: a captured step would copy what lies there when it is launched. So it is given
-// lengths that stay.
+// memory of the call: a captured step would copy what lies there when it is launched. So it is
+// given lengths that stay.
 bool wants_lengths(const plan &p)
 {
     return p.backward && p.h.q % CUDA_HEAD_KEYS != 0;
@@ -57,7 +53,6 @@ bool same(const cuda_heads &a, const cuda_heads &b)
 } // namespace
 
 struct cuda_attention {
-    cudnnHandle_t handle = nullptr;
     bool takes_short = false;
     std::vector<std::unique_ptr<plan>> plans;
 };
@@ -92,11 +87,6 @@ void output(const std::shared_ptr<fe::graph::Tensor_attributes> &t, uid id,
             const std::vector<int64_t> &dim, const cuda_head_at &at)
 {
     t->set_output(true).set_uid(id).set_dim(dim).set_stride(strides(at));
-}
-
-const char *built(fe::error_t e)
-{
-    return e.is_good() ? nullptr : cuda_fail("cuDNN attention: %.300s", e.get_message().c_str());
 }
 
 template <typename attributes> attributes &masked(attributes &of, const cuda_heads &h)
@@ -142,12 +132,7 @@ const char *build(plan &p, cudnnHandle_t handle, bool ordered)
         output(dk, DK, of_k, h.at[CUDA_DK]);
         output(dv, DV, of_v, h.at[CUDA_DV]);
     }
-    CUDA_TRY(built(g.validate()));
-    CUDA_TRY(built(g.build_operation_graph(handle)));
-    CUDA_TRY(built(g.create_execution_plans({fe::HeurMode_t::A})));
-    CUDA_TRY(built(g.check_support(handle)));
-    CUDA_TRY(built(g.build_plans(handle, fe::BuildPlanPolicy_t::HEURISTICS_CHOICE)));
-    return built(g.get_workspace_size(p.bytes));
+    return cudnn_build(what, g, handle, &p.bytes, [](fe::graph::Graph &) {});
 }
 
 const char *make_lengths(cuda_context *x, plan &p)
@@ -183,7 +168,7 @@ plan *plan_of(cuda_context *x, cuda_heads h, bool backward)
         auto p = std::make_unique<plan>();
         p->h = h;
         p->backward = backward;
-        const char *why = build(*p, x->attention->handle, ordered);
+        const char *why = build(*p, x->cudnn->handle, ordered);
         if (!why && wants_lengths(*p)) why = make_lengths(x, *p);
         p->refused = why != nullptr;
         if (p->refused && backward && ordered) continue;
@@ -205,12 +190,9 @@ plan *plan_of(cuda_context *x, cuda_heads h, bool backward)
     return x->attention->plans.back().get();
 }
 
-const char *execute(cuda_context *x, plan *p, std::unordered_map<int64_t, void *> &pack)
+const char *execute(cuda_context *x, plan *p, cudnn_pack &pack)
 {
-    const char *why = nullptr;
-    void *work = p->bytes ? cuda_work(x, p->bytes, &why) : nullptr;
-    if (why) return why;
-    return built(p->graph.execute(x->attention->handle, pack, work));
+    return cudnn_execute(x, what, p->graph, p->bytes, pack);
 }
 
 void *open_library()
@@ -224,27 +206,33 @@ void *open_library()
 
 extern "C" const char *cuda_cudnn_start(cuda_context *x)
 {
-    if (x->options.attention == HAP_CUDA_attention_own) return nullptr;
+    bool own_heads = x->options.attention == HAP_CUDA_attention_own;
+    if (own_heads && x->options.conv == HAP_CUDA_conv_own) return nullptr;
     fe::cudnn_dlhandle = open_library();
     x->no_cudnn = !fe::cudnn_dlhandle;
     if (x->no_cudnn) return nullptr;
-    auto a = std::make_unique<cuda_attention>();
-    if (fe::detail::create_handle(&a->handle) != CUDNN_STATUS_SUCCESS) return nullptr;
-    if (fe::detail::set_stream(a->handle, x->stream) != CUDNN_STATUS_SUCCESS)
+    auto all = std::make_unique<cuda_cudnn>();
+    if (fe::detail::create_handle(&all->handle) != CUDNN_STATUS_SUCCESS) return nullptr;
+    x->cudnn = all.release();
+    if (fe::detail::set_stream(x->cudnn->handle, x->stream) != CUDNN_STATUS_SUCCESS)
         return cuda_fail("cuDNN takes no stream");
-    a->takes_short = x->options.attention == HAP_CUDA_attention_short;
-    x->attention = a.release();
+    if (own_heads) return nullptr;
+    x->attention = new cuda_attention();
+    x->attention->takes_short = x->options.attention == HAP_CUDA_attention_short;
     return nullptr;
 }
 
 extern "C" void cuda_cudnn_end(cuda_context *x)
 {
-    if (!x->attention) return;
-    for (auto &p : x->attention->plans)
-        if (p->lengths) cudaFree(p->lengths);
-    fe::detail::destroy_handle(x->attention->handle);
+    if (!x->cudnn) return;
+    cuda_convs_end(x);
+    for (size_t i = 0; x->attention && i < x->attention->plans.size(); i++)
+        if (x->attention->plans[i]->lengths) cudaFree(x->attention->plans[i]->lengths);
     delete x->attention;
     x->attention = nullptr;
+    fe::detail::destroy_handle(x->cudnn->handle);
+    delete x->cudnn;
+    x->cudnn = nullptr;
 }
 
 extern "C" bool cuda_cudnn_usable(cuda_context *x, const cuda_heads *h, bool backward)
@@ -261,11 +249,11 @@ extern "C" const char *cuda_cudnn_forward(cuda_context *x, const cuda_heads *h, 
                                           const void *k, const void *v, void *o, void *lse)
 {
     plan *p = plan_of(x, *h, false);
-    std::unordered_map<int64_t, void *> pack = {{Q, const_cast<void *>(q)},
-                                                {K, const_cast<void *>(k)},
-                                                {V, const_cast<void *>(v)},
-                                                {O, o},
-                                                {STATS, lse}};
+    cudnn_pack pack = {{Q, const_cast<void *>(q)},
+                       {K, const_cast<void *>(k)},
+                       {V, const_cast<void *>(v)},
+                       {O, o},
+                       {STATS, lse}};
     return execute(x, p, pack);
 }
 
@@ -283,12 +271,11 @@ extern "C" const char *cuda_cudnn_backward(cuda_context *x, const cuda_heads *h,
             };
             int64_t first = head * group; // of the queries
             float *lse = (float *)const_cast<void *>(g->lse) + (b * h->hq + first) * h->q;
-            std::unordered_map<int64_t, void *> pack = {
-                {Q, at(g->q, CUDA_Q, first)},      {K, at(g->k, CUDA_K, head)},
-                {V, at(g->v, CUDA_V, head)},       {O, at(g->o, CUDA_Y, first)},
-                {DO, at(g->dout, CUDA_DY, first)}, {STATS, lse},
-                {DQ, at(g->dq, CUDA_DQ, first)},   {DK, at(g->dk, CUDA_DK, head)},
-                {DV, at(g->dv, CUDA_DV, head)}};
+            cudnn_pack pack = {{Q, at(g->q, CUDA_Q, first)},      {K, at(g->k, CUDA_K, head)},
+                               {V, at(g->v, CUDA_V, head)},       {O, at(g->o, CUDA_Y, first)},
+                               {DO, at(g->dout, CUDA_DY, first)}, {STATS, lse},
+                               {DQ, at(g->dq, CUDA_DQ, first)},   {DK, at(g->dk, CUDA_DK, head)},
+                               {DV, at(g->dv, CUDA_DV, head)}};
             if (p->lengths) {
                 pack[LENGTH_Q] = p->lengths;
                 pack[LENGTH_K] = p->lengths + p->h.b;

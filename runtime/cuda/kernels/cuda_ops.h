@@ -4,6 +4,7 @@
 #ifndef HAP_RUNTIME_CUDA_OPS_H
 #define HAP_RUNTIME_CUDA_OPS_H
 
+#include "cuda/device/cuda_limits.h"
 #include "cuda/device/cuda_room.h"
 #include "cuda/kernels/cuda_shapes.h"
 
@@ -86,6 +87,10 @@ CUDA_ROW(norm_apply); // and rms_apply; so the three below
 CUDA_ROW(norm_bwd_stats);
 CUDA_ROW(norm_bwd);
 CUDA_ROW(norm_bwd_params);
+CUDA_ROW(batch_m2);
+CUDA_ROW(batch_apply);
+CUDA_ROW(batch_bwd_stats);
+CUDA_ROW(batch_bwd);
 CUDA_ROW(rotary);
 CUDA_ROW(top_gates);
 CUDA_ROW(top_gates_bwd);
@@ -140,6 +145,23 @@ typedef struct cuda_head_grads {
     void *dq, *dk, *dv;
 } cuda_head_grads;
 const char *cuda_cudnn_backward(cuda_context *x, const cuda_heads *h, const cuda_head_grads *g);
+
+// Convolutions (cuda_conv.cu) by cuDNN: not taken, they run on the kernels there.
+typedef struct cuda_windows {
+    int64_t b, g, c, o, h, w, i, j, p, q; // local sizes; g, c and o: of groups
+    int64_t stride[2], padding[2], dilation[2];
+} cuda_windows;
+typedef struct cuda_conv_tensors {
+    const hap_tensor *image, *weight, *result; // of conv: operands and output
+} cuda_conv_tensors;
+const char *cuda_cudnn_conv(cuda_context *x, const cuda_windows *v, const hap_op_call *c,
+                            const cuda_conv_tensors *t, bool *taken);
+void cuda_convs_end(cuda_context *x);
+// Bytes of workspace that a convolution of `bytes` of operands and output may take.
+static inline int64_t cuda_conv_room(int64_t bytes)
+{
+    return CUDA_CONV_TIMES * bytes + ((int64_t)CUDA_CONV_ROOM << 20);
+}
 
 #ifdef __cplusplus
 }

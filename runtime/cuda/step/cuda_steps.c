@@ -171,8 +171,8 @@ void hap_backend_sync(hap_rank *r)
         cuda_check(r, why);
     }
     if (r->in_step && steps->now.passes == 1 && r->id == 0 && b->x.missed_cudnn)
-        fprintf(stderr, "note: libcudnn.so.9 cannot be loaded (LD_LIBRARY_PATH); attention runs on "
-                        "kernels of the runtime's own\n");
+        fprintf(stderr, "note: libcudnn.so.9 cannot be loaded (LD_LIBRARY_PATH); attention and "
+                        "convolutions run on kernels of the runtime's own\n");
     double seconds = hap_seconds() - steps->begun;
     if (r->in_step && tries(r)) step_took(r, b, seconds);
     if (r->in_step && steps->mode == CUDA_STEP_RECORDED) steps->listed = seconds;
