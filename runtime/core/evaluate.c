@@ -112,12 +112,19 @@ static bool next(hap_rank *r)
     return false;
 }
 
+// Another shape of the same bytes: nothing is written, of a parameter neither.
+static bool is_view(const hap_op_call *c)
+{
+    return c->op == HAP_OP_reshape && c->in[0]->data == c->out[0]->data &&
+           c->in[0]->bytes == c->out[0]->bytes;
+}
+
 bool hap_eval_op(hap_rank *r, const hap_op_call *c)
 {
-    bool made = next(r);
-    for (int i = 0; i < c->n_in && r->noting; i++)
+    bool made = next(r), notes = r->noting && !is_view(c);
+    for (int i = 0; i < c->n_in && notes; i++)
         note_read(r, c->in[i]);
-    for (int i = 0; i < c->n_out && r->noting; i++)
+    for (int i = 0; i < c->n_out && notes; i++)
         note_write(r, c->out[i]);
     return made;
 }

@@ -5,7 +5,8 @@
 // none. An evaluation makes these, in the order of the step, at the step's own places: a value that
 // a left-out call would have written is read by none of them, and none of them writes a parameter,
 // a moment or a constant. So what was proved of the step holds of them, and no memory is wanted.
-// Dropout is off, and a batch norm reads the statistics that it keeps. Groups (fusions, pairs) are made whole.
+// Dropout is off, and a batch norm reads the statistics that it keeps. Groups (fusions, pairs) are
+// made whole.
 
 #ifndef HAP_RUNTIME_EVALUATE_H
 #define HAP_RUNTIME_EVALUATE_H
@@ -25,7 +26,7 @@ bool hap_eval_move(hap_rank *r, hap_tensor *y, hap_tensor *x);
 bool hap_eval_coll(hap_rank *r, const hap_coll_call *c);
 bool hap_eval_wait(hap_rank *r, const hap_event *e);
 bool hap_eval_group(hap_rank *r, bool begins);
-hap_event *hap_eval_event(hap_rank *r);              // of a collective that is not made
+hap_event *hap_eval_event(hap_rank *r);   // of a collective that is not made
 hap_op_call hap_eval_form(hap_op_call c); // the same op in an evaluation
 
 #endif

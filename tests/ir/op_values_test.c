@@ -327,8 +327,7 @@ END_TEST
 START_TEST(rows_of_composites)
 {
     static const char *const reached[] = {"softmax_apply", "log_softmax_apply", "nll_sum",
-                                          "norm_apply", "batch_apply",
-                                          "rms_apply"};
+                                          "norm_apply",    "batch_apply",       "rms_apply"};
     for (int op = 0; op < IR_N_OPS; op++) {
         const ir_op_info *row = ir_op_of((ir_op)op);
         if (row->flags & IR_USER || !strcmp(row->vjp, "none") || !strcmp(row->vjp, "stat"))

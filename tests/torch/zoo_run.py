@@ -131,7 +131,7 @@ class Family:
                 raise Wrong(f"{strategy}: the loss of an evaluation is {evaluated}, not {self.evaluated}")
         mine = safetensors.load(saved) if self.buffers else {}
         for n, b in self.buffers.items():
-            off = float((mine[n] - b).norm() / b.norm())
+            off = float((mine[n] - b).float().norm() / b.float().norm())
             if not off <= 10 * self.close:
                 raise Wrong(f"{strategy}: {n} is {off:.1e} from PyTorch's")
         if grads:

@@ -48,16 +48,16 @@ template <class attributes> attributes &moved(attributes &of, const cuda_windows
         .set_dilation({v.dilation[0], v.dilation[1]});
 }
 
-void place(const tensor &t, uid id, const sizes &dim, hap_dtype type)
+void place(const tensor &t, uid id, const sizes &dim, hap_dtype type, bool made)
 {
-    t->set_uid(id).set_dim(dim).set_data_type(type_of(type));
+    t->set_uid(id).set_dim(dim).set_data_type(type_of(type)).set_output(made);
     t->set_stride({dim[1] * dim[2] * dim[3], dim[2] * dim[3], dim[3], 1});
 }
 
 tensor operand(plan &p, uid id, const sizes &dim, hap_dtype type)
 {
     tensor t = p.graph.tensor(fe::graph::Tensor_attributes().set_name("operand"));
-    place(t, id, dim, type);
+    place(t, id, dim, type, false);
     return t;
 }
 
@@ -75,15 +75,15 @@ const char *build(plan &p, cuda_context *x)
     if (p.op == HAP_OP_conv) {
         fe::graph::Conv_fprop_attributes a;
         tensor y = p.graph.conv_fprop(of[0], of[1], moved(a, v));
-        place(y->set_output(true), RESULT, result, p.type[2]);
+        place(y, RESULT, result, p.type[2], true);
     } else if (p.op == HAP_OP_conv_transposed) {
         fe::graph::Conv_dgrad_attributes a;
         tensor y = p.graph.conv_dgrad(of[2], of[1], moved(a, v));
-        place(y->set_output(true), IMAGE, image, p.type[0]);
+        place(y, IMAGE, image, p.type[0], true);
     } else {
         fe::graph::Conv_wgrad_attributes a;
         tensor y = p.graph.conv_wgrad(of[2], of[0], moved(a, v));
-        place(y->set_output(true), WEIGHT, weight, p.type[1]);
+        place(y, WEIGHT, weight, p.type[1], true);
     }
     int64_t bytes = v.b * (v.g * v.c * v.h * v.w * hap_dtype_bytes(p.type[0]) +
                            v.g * v.o * v.i * v.j * hap_dtype_bytes(p.type[2])) +
