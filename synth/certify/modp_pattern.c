@@ -137,9 +137,11 @@ static int ordered(ir_op op)
 {
     switch ((int)op) {
     case IR_OP_row_max:
+    case IR_OP_max_pool:
     case IR_OP_top_gates:
     case IR_OP_expert_slots:
         return 0;
+    case IR_OP_max_pool_bwd:
     case IR_OP_top_gates_bwd:
         return 1;
     default:
