@@ -439,7 +439,9 @@ static int write_out(hb_arena *a, const request *q, emit_plan *e)
         cli_print_labelled(hb_done(&report));
         if (!q->full && !q->out) puts("\nAll of it: --full; a page and a program: -o DIR");
     }
-    if (q->verbose) fprintf(stderr, "planned in %.2f s; proved\n", e->res->plan_sec);
+    if (q->verbose)
+        fprintf(stderr, "planned in %.2f s, %.3g states searched; proved\n", e->res->plan_sec,
+                e->res->work);
     return fflush(stdout) == 0 ? CLI_OK : cli_error(CLI_INPUT, "cannot write to stdout");
 }
 

@@ -548,6 +548,9 @@ verdict *verdict_of(const wording *w)
                          "%.*s of the computing is the same work done on every machine: more than "
                          "one brings little here.",
                          HB_ARG(say_percent(w->a, w->same_inside)));
+    if (w->e->res->cut_short)
+        v->note = hb_fmt(w->a, "%.*s%s%.*s", HB_ARG(v->note), v->note.n ? " " : "",
+                         HB_ARG(say_cut_short()));
     return v;
 }
 

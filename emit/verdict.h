@@ -30,7 +30,7 @@ typedef struct device_row {
 typedef struct verdict {
     hb_str model, cluster; // names, harmless
     hb_str decided, brings, limits;
-    hb_str note;      // of repeated work; empty
+    hb_str note;      // of repeated work and of a search cut short; empty
     hb_str times;     // where the times come from, a sentence
     alternative *alt; // fastest first, those without a time last
     int n_alt;

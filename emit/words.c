@@ -302,6 +302,12 @@ double words_peak_flops(const ir_graph *g, const cl_class *k)
     return fast > 0 ? fast : k->f32;
 }
 
+hb_str say_cut_short(void)
+{
+    return HB_STR("The search reached its limit of work: not all micro-batches, recomputation and "
+                  "sets of devices that may be faster were tried.");
+}
+
 hb_str say_rate(hb_arena *a, double rate, const char *unit)
 {
     static const struct {

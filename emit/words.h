@@ -20,6 +20,9 @@ hb_str say_open(hb_arena *a, const syn_result *r);
 // marks of writing direction and broken UTF-8 become U+FFFD.
 hb_str say_name(hb_arena *a, hb_str name);
 
+// Of a search that ended at its limit of work (SYN_WORK).
+hb_str say_cut_short(void);
+
 // What words need to know of a plan.
 typedef struct wording {
     hb_arena *a;

@@ -516,6 +516,7 @@ static bool search(pool *p, const search_options *o, const candidate *like, cand
     for (int v = 0; v < space->problem.n_vars; v++)
         states += space->problem.domain[v];
     p->n_states = states > p->n_states ? states : p->n_states;
+    p->work += states;
     // Paths of moves are the same, too, where memory has a price both times, and none of its own.
     bool again = like && like->space->memory_price && price && !p->spare &&
                  equal_choices(space, &choice, &like->choice);

@@ -94,6 +94,7 @@ typedef struct pool {
     int n_whole;
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
+    double work; // states of all searches
 } pool;
 
 double pool_now(void); // seconds

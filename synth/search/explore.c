@@ -88,6 +88,8 @@ static void without_puts(pool *p, int first, int n)
     double before = p->best.sec;
     bool *vain = p->opt->known ? &p->opt->known->puts_kept : NULL;
     if (vain && *vain) return;
+    // A price on memory does without puts as well: where that is far from fitting, so is this.
+    if (!p->best.program && p->smallest.share > SYN_NEARLY_FITS) return;
     p->no_put = true;
     for (int i = first; i < first + n; i++) {
         p->boards.p[i]->tried.n = 0;
@@ -156,7 +158,7 @@ static void look_at_set(pool *p, const bool *keep, set_boards *s)
         p->b = p->boards.p[k];
         p->looking = true;
         pool_follow(p, SYN_STARTING_COMPUTE);
-        pool_propose(p);
+        if (p->b->best < SYN_LATER_FAR * pool_best_known(p)) pool_propose(p);
         p->looking = false;
     }
     s->sec = HUGE_VAL;

@@ -22,6 +22,9 @@ typedef struct syn_known_sets {
     double best;    // seconds of the fastest plan without pairs that fits; 0: none
     double leads;   // and of the fastest in all
     bool puts_kept; // a search without one-sided puts brought nothing
+    // What the same variant came to in the other order, before it was finished, without pairs and
+    // in all: what comes to the same is not finished again. 0: none
+    double same_best, same_leads;
     // Of the first variant, whether it fits or not: on all devices, and on any.
     double first_whole, first_quickest;
 } syn_known_sets;

@@ -67,10 +67,14 @@ typedef struct syn_result {
     const struct syn_space *space; // the search that found the program: for syn_explain
     double space_value;
     int n_solved, n_states; // searches, and states of the largest
-    bool tight;             // memory shaped the plan, or left none
-    double quickest_sec;    // of all that were simulated, whether they fit or not
-    double least_share;     // of the fullest memory, of the plan that took least
-    double least_capacity;  // bytes that the devices of that plan have in all
+    double work;            // states of all searches
+    bool cut_short;         // that was too much (SYN_WORK): not all that may be faster was planned
+    double found_sec, found_leads_sec; // what was found before it was finished, as plain_sec and
+                                       // predicted_sec; HUGE_VAL: none
+    bool tight;                        // memory shaped the plan, or left none
+    double quickest_sec;               // of all that were simulated, whether they fit or not
+    double least_share;                // of the fullest memory, of the plan that took least
+    double least_capacity;             // bytes that the devices of that plan have in all
 } syn_result;
 
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,

@@ -144,6 +144,7 @@ static double simulate_for_bound(void *ctx, const syn_choice *choice, double *sh
     bounding *b = ctx;
     candidate c = pool_simulate(b->p, b->optimum->arena, b->optimum->space, choice);
     c.priced = true;
+    b->p->work += b->p->n_states;
     pool_try_place(b->p, &c);
     if (c.placed)
         c.share = 1 + pool_overflow(c.program);
@@ -383,8 +384,19 @@ static bool far_behind(pool *p)
     return lead->sec > SYN_ENDS_BEHIND * k->leads && p->best.sec > SYN_ENDS_BEHIND * k->best;
 }
 
-// Among few layers, and far behind, the search ends with the plan that leads: it is not placed,
-// rolled or proved, and has no bounds.
+// Did the search with memory first come to what the other order has finished?
+static bool same_again(pool *p)
+{
+    const syn_known_sets *k = p->opt->known;
+    const candidate *lead = pool_leader(p);
+    if (!lead->program || !p->best.program || !k || k->same_best <= 0) return false;
+    return p->best.sec >= k->best && lead->sec >= k->leads &&
+           fabs(p->best.sec - k->same_best) <= SYN_ROUNDING * k->same_best &&
+           fabs(lead->sec - k->same_leads) <= SYN_ROUNDING * k->same_leads;
+}
+
+// Among few layers, far behind, and where the plan is known, the search ends with the plan that
+// leads: it is not placed, rolled or proved, and has no bounds.
 static void end_unfinished(pool *p, syn_result *r)
 {
     candidate *lead = pool_leader(p);
@@ -454,8 +466,11 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
                        "number of devices, two or more, in each");
         return r;
     }
-    if (g->few_of || far_behind(&p)) {
+    r.found_sec = p.best.program ? p.best.sec : HUGE_VAL;
+    r.found_leads_sec = pool_leader(&p)->program ? pool_leader(&p)->sec : HUGE_VAL;
+    if (g->few_of || far_behind(&p) || same_again(&p)) {
         end_unfinished(&p, &r);
+        r.work = p.work;
         r.plan_sec = pool_now() - begin;
         return r;
     }
@@ -483,6 +498,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     }
     *p.stop = (hb_stop){NULL, NULL}; // the result's space has it
     r.n_solved = p.n_solved;
+    r.work = p.work;
     r.n_states = p.n_states;
     for (int i = 0; i < p.arenas.n; i++)
         hb_arena_free(p.arenas.p[i]);

@@ -48,6 +48,19 @@ struct look {
     bool tight;      // memory shaped the fastest that fits
 };
 
+// What all planners of a step have done.
+struct effort {
+    double work;    // states of all searches
+    bool cut_short; // something was left out, for its sake
+};
+
+// A variant that was planned.
+struct seen {
+    int64_t chunks;
+    const bool *again;
+    double sec; // of the fastest plan that fits; HUGE_VAL: none
+};
+
 typedef struct planner {
     hb_arena *a;
     ir_graph *step;
@@ -60,7 +73,11 @@ typedef struct planner {
     double plain_sec;
     struct look last; // of the variant planned last, in the better of two orders
     int vain;         // variants, one behind the other, that memory first did not help
-    double quickest;  // of all that were simulated, whether they fit or not; 0: none
+    struct effort *effort;
+    HB_VEC(struct seen) seen;
+    const struct planner *all; // of a set of devices alone: what was found on all; NULL
+    int no_gain;               // variants in a row that the set alone plans no faster
+    double quickest;           // of all that were simulated, whether they fit or not; 0: none
     // Of the plan that took least: share of the fullest memory, bytes of all memory on its devices,
     // and what its forward pass saved.
     double least_share, least_capacity, lean_bytes;
@@ -161,12 +178,20 @@ static double left(const planner *p)
 static bool over(const planner *p)
 {
     return (p->o->interrupted && *p->o->interrupted) ||
-           (p->o->time_limit_sec > 0 && left(p) <= SYN_LEAST_TIME);
+           (p->o->time_limit_sec > 0 && left(p) <= SYN_LEAST_TIME) || p->no_gain >= SYN_SET_VAIN;
 }
 
 static bool fitting(const planner *p)
 {
     return p->plain != NULL;
+}
+
+// Is so large a share of the work that is allowed done, and a plan there?
+static bool tired(const planner *p, double share)
+{
+    bool is = (fitting(p) || p->bar > 0) && p->effort->work > share * SYN_WORK;
+    if (is) p->effort->cut_short = true;
+    return is;
 }
 
 // Seconds that a further plan must beat.
@@ -222,6 +247,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     if (memory_first) {
         o.known->best = fitting(p) ? p->plain_sec : 0;
         o.known->leads = fitting(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
+        o.known->puts_kept = o.known->puts_kept || p->known[0].puts_kept;
     }
     if (o.time_limit_sec > 0) o.time_limit_sec = left(p);
     ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));
@@ -235,6 +261,10 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     }
     syn_result r = syn_synthesize(p->a, g, ir_factorize(p->a, g), p->m, &o);
     p->spent += r.plan_sec;
+    p->effort->work += r.work;
+    bool known = !memory_first && r.status == SYN_OK && r.plain && isfinite(r.found_sec);
+    p->known[1].same_best = known ? r.found_sec : 0;
+    p->known[1].same_leads = known ? r.found_leads_sec : 0;
     double took = r.status == SYN_OK && r.plain ? r.plain_sec : HUGE_VAL;
     if (!memory_first) note_old(p, &r, took);
     bool apart = !memory_first || took < p->last.sec * (1 - SYN_ORDER_GAIN);
@@ -287,14 +317,46 @@ static bool known_kinds(const planner *p, const wish *w)
     return done >= enough;
 }
 
+// Are all devices equal? Then memory first has nothing that it could move to another.
+static bool all_alike(const planner *p)
+{
+    const cl_cluster *c = p->m->cluster;
+    const cl_class *first = NULL;
+    for (int r = 0; r < c->n_ranks; r++) {
+        const cl_class *x = &c->cls[c->class_of[r]];
+        if (p->o->devices && !p->o->devices[r]) continue;
+        if (!first) first = x;
+        if (x->f32 != first->f32 || x->tf32 != first->tf32 || x->bf16 != first->bf16 ||
+            x->memory_bandwidth != first->memory_bandwidth || x->capacity != first->capacity)
+            return false;
+    }
+    return true;
+}
+
 // Is a variant that has come to so much worth a search with memory first?
 static bool worth_another_order(const planner *p, const struct look *of)
 {
     if (p->o->strategy != SYN_AUTO || !of->tight || over(p)) return false;
-    if (isinf(of->sec)) return of->share <= SYN_ORDER_FAR;
+    if (isinf(of->sec)) return of->share <= SYN_ORDER_FAR && !tired(p, SYN_WORK_FIRST);
+    if (of->sec <= of->quickest * (1 + SYN_ORDER_LEAST) || all_alike(p)) return false;
+    if (p->vain >= SYN_ORDER_LAST || tired(p, SYN_WORK_FIRST)) return false;
     // With all the memory that it wants it is no better than the best.
     if (of->quickest >= to_beat(p) * (1 - SYN_VARIANT_GAIN)) return false;
     return p->vain < SYN_ORDER_VAIN || of->sec >= SYN_TIGHT_FAR * of->quickest;
+}
+
+// Of a set of devices alone: is it better for this variant than a search over all devices?
+static void note_variant(planner *p, int64_t chunks, const bool *again)
+{
+    size_t bytes = (size_t)p->step->n_blocks;
+    const bool *own = hb_copy(p->a, again, bytes + 1);
+    HB_PUSH(p->a, &p->seen, (struct seen){chunks, own, p->last.sec});
+    for (int i = 0; p->all && i < p->all->seen.n && isfinite(p->last.sec); i++) {
+        const struct seen *x = &p->all->seen.p[i];
+        if (x->chunks != chunks || memcmp(x->again, again, bytes) != 0) continue;
+        p->no_gain = p->last.sec < x->sec * (1 - SYN_SET_WORTH) ? 0 : p->no_gain + 1;
+        return;
+    }
 }
 
 // Plans one variant, and where memory binds once more with memory first; true if it is the best so
@@ -302,13 +364,16 @@ static bool worth_another_order(const planner *p, const struct look *of)
 static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *lead)
 {
     if (lead) return plan_by(p, chunks, again, lead, lead->memory_first);
+    if ((p->any && over(p)) || tired(p, 1)) return false;
     bool better = plan_by(p, chunks, again, NULL, false);
     struct look first = p->last;
-    if (!worth_another_order(p, &first)) return better;
-    better = plan_by(p, chunks, again, NULL, true) || better;
-    bool gains = p->last.sec < first.sec * (1 - SYN_ORDER_GAIN);
-    if (gains || isfinite(first.sec)) p->vain = gains ? 0 : p->vain + 1;
-    if (first.sec < p->last.sec) p->last = first;
+    if (worth_another_order(p, &first)) {
+        better = plan_by(p, chunks, again, NULL, true) || better;
+        bool gains = p->last.sec < first.sec * (1 - SYN_ORDER_GAIN);
+        if (gains || isfinite(first.sec)) p->vain = gains ? 0 : p->vain + 1;
+        if (first.sec < p->last.sec) p->last = first;
+    }
+    note_variant(p, chunks, again);
     return better;
 }
 
@@ -405,6 +470,8 @@ static const bool *set_of(const planner *p)
 static syn_result result_of(planner *p)
 {
     p->best.plan_sec = p->spent;
+    p->best.work = p->effort->work;
+    p->best.cut_short = p->effort->cut_short;
     return p->best;
 }
 
@@ -514,7 +581,7 @@ static void plan_sets(planner *p)
     if (p->step->few_of || large(p)) return; // takes longer than it gains
     int most = SYN_SET_NODES / (p->step->nodes.n + 1);
     if (most > SYN_SETS_ALONE) most = SYN_SETS_ALONE;
-    for (int vain = 0; vain < most && !over(p);) {
+    for (int vain = 0; vain < most && !over(p) && !tired(p, 1);) {
         struct known_set *set = next_set(p);
         if (!set) return;
         syn_options o = *p->o;
@@ -526,6 +593,8 @@ static void plan_sets(planner *p)
                         .m = p->m,
                         .o = &o,
                         .begin = p->begin,
+                        .effort = p->effort,
+                        .all = p,
                         .bar = fitting(p) ? p->plain_sec : 0};
         plan_variants(&some);
         vain = take_over(p, &some) ? 0 : vain + 1;
@@ -598,7 +667,8 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     if (quick.time_limit_sec > 0) // the rest is for all layers
         quick.time_limit_sec = SYN_FEW_TIME * left(p);
     planner few = planner_of(p->a, few_step, p->m, &quick);
-    if (over(p)) return false;
+    few.effort = p->effort;
+    if (over(p) || tired(p, 1)) return false;
     plan_variants(&few);
     plan_sets(&few);
     p->spent += few.spent;
@@ -629,14 +699,17 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
 {
     syn_options *o = hb_copy(a, options, sizeof *options);
     o->time_limit_sec *= SYN_SEARCH_TIME; // the rest is for placing and proving
+    struct effort effort = {0};
     planner p = planner_of(a, step, m, o);
+    p.effort = &effort;
     bool may_fold = o->strategy == SYN_AUTO && !o->pins && !o->again && step->nodes.n > SYN_LARGE;
     ir_graph *few = may_fold ? ir_fold(a, step, SYN_FEW_LAYERS) : NULL;
     if (few && plan_from_few(&p, few, false)) plan_from_few(&p, few, true);
     if (p.hopeless) return none_worth(&p);
-    if (!few || !(p.kept || (fitting(&p) && over(&p)))) {
+    if (!few || !(p.kept || (fitting(&p) && (over(&p) || tired(&p, 1))))) {
         planner whole = planner_of(a, step, m, o);
         whole.begin = p.begin;
+        whole.effort = &effort;
         whole.spent = p.spent;
         plan_variants(&whole);
         plan_sets(&whole);
