@@ -247,7 +247,6 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     if (memory_first) {
         o.known->best = fitting(p) ? p->plain_sec : 0;
         o.known->leads = fitting(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
-        o.known->puts_kept = o.known->puts_kept || p->known[0].puts_kept;
     }
     if (o.time_limit_sec > 0) o.time_limit_sec = left(p);
     ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));
