@@ -94,7 +94,7 @@
 #define SYN_SET_FULL        4    // exponent of a memory that is too full, among sets of devices [set]
 #define SYN_SET_WORTH       3e-3 // share: what a set by itself gains at least [set]
 #define SYN_SETS_ALONE      3    // such sets in vain, one behind the other: the last [tried]
-#define SYN_SET_VAIN        3    // variants in a row that a set by itself plans no faster: its last [tried]
+#define SYN_SET_VAIN        3    // variants in a row that come to the same on a set by itself: its last [tried]
 #define SYN_SET_NODES       1500 // nodes in all such sets [tried]
 #define SYN_VARIANT_SLOW    1.15 // times the best: a variant this slow with any memory is left [tried]
 #define SYN_ALONE_NODES     1000 // nodes in all: sets that are searched as if they were all [tried]

@@ -76,7 +76,7 @@ typedef struct planner {
     struct effort *effort;
     HB_VEC(struct seen) seen;
     const struct planner *all; // of a set of devices alone: what was found on all; NULL
-    int no_gain;               // variants in a row that the set alone plans no faster
+    int no_gain;               // variants in a row that the set alone plans alike
     double quickest;           // of all that were simulated, whether they fit or not; 0: none
     // Of the plan that took least: share of the fullest memory, bytes of all memory on its devices,
     // and what its forward pass saved.
@@ -344,7 +344,7 @@ static bool worth_another_order(const planner *p, const struct look *of)
     return p->vain < SYN_ORDER_VAIN || of->sec >= SYN_TIGHT_FAR * of->quickest;
 }
 
-// Of a set of devices alone: is it better for this variant than a search over all devices?
+// Of a set of devices alone: does it come to what a search over all devices came to?
 static void note_variant(planner *p, int64_t chunks, const bool *again)
 {
     size_t bytes = (size_t)p->step->n_blocks;
@@ -353,7 +353,7 @@ static void note_variant(planner *p, int64_t chunks, const bool *again)
     for (int i = 0; p->all && i < p->all->seen.n && isfinite(p->last.sec); i++) {
         const struct seen *x = &p->all->seen.p[i];
         if (x->chunks != chunks || memcmp(x->again, again, bytes) != 0) continue;
-        p->no_gain = p->last.sec < x->sec * (1 - SYN_SET_WORTH) ? 0 : p->no_gain + 1;
+        p->no_gain = fabs(p->last.sec - x->sec) <= SYN_SAME_PLACE * x->sec ? p->no_gain + 1 : 0;
         return;
     }
 }
