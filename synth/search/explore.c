@@ -150,8 +150,8 @@ static void look_at_set(pool *p, const bool *keep, set_boards *s)
     s->first = p->boards.n;
     pool_add_boards(p, keep);
     s->n = p->boards.n - s->first;
-    // For many nodes only on the kind of mesh that does best so far.
-    bool choose = p->best.program && s->n == 2 && pool_few_starts(p);
+    // For many nodes only on the kind of mesh that does best so far, where all devices have both.
+    bool choose = p->best.program && s->n == 2 && p->n_whole == 2 && pool_few_starts(p);
     int axes = choose ? p->best.program->mesh->n_axes : 0;
     for (int k = s->first; k < s->first + s->n && !pool_out_of_time(p); k++) {
         if (choose && p->boards.p[k]->mesh->n_axes != axes) continue;
