@@ -158,7 +158,7 @@ static void look_at_set(pool *p, const bool *keep, set_boards *s)
         p->b = p->boards.p[k];
         p->looking = true;
         pool_follow(p, SYN_STARTING_COMPUTE);
-        if (p->b->best < SYN_LATER_FAR * pool_best_known(p)) pool_propose(p);
+        pool_propose(p);
         p->looking = false;
     }
     s->sec = HUGE_VAL;
