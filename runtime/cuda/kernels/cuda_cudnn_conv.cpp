@@ -50,8 +50,9 @@ template <class attributes> attributes &moved(attributes &of, const cuda_windows
 
 void place(const tensor &t, uid id, const sizes &dim, hap_dtype type, bool made)
 {
-    t->set_uid(id).set_dim(dim).set_data_type(type_of(type)).set_output(made);
+    t->set_uid(id).set_dim(dim).set_data_type(type_of(type));
     t->set_stride({dim[1] * dim[2] * dim[3], dim[2] * dim[3], dim[3], 1});
+    if (made) t->set_output(true); // false would say that nobody gives its data
 }
 
 tensor operand(plan &p, uid id, const sizes &dim, hap_dtype type)
