@@ -40,8 +40,8 @@ static const char *to_device(hap_tensor *on, const hap_tensor *t)
     CUDA_TRY(said(cudaMalloc(&p, (size_t)t->bytes + GUARD + VECTOR)));
     char *at = (char *)p + (keeps_offsets ? (uintptr_t)t->data % VECTOR : 0);
     on->data = at;
-    CUDA_TRY(said(cudaMemcpy(at, t->data, (size_t)t->bytes, cudaMemcpyHostToDevice)));
-    return said(cudaMemcpy(at + t->bytes, guard, GUARD, cudaMemcpyHostToDevice));
+    CUDA_TRY(cuda_upload(at, t->data, (size_t)t->bytes));
+    return cuda_upload(at + t->bytes, guard, GUARD);
 }
 
 static void free_on(const hap_tensor *on)
@@ -137,8 +137,7 @@ static const char *replay(const hap_op_call *there, device_tensors *d)
     blocks b;
     CUDA_TRY(said(cudaStreamSynchronize(context.stream)));
     for (int k = 0; k < d->n; k++)
-        CUDA_TRY(said(cudaMemcpy(d->on[k].data, d->of[k]->data, (size_t)d->of[k]->bytes,
-                                 cudaMemcpyHostToDevice)));
+        CUDA_TRY(cuda_upload(d->on[k].data, d->of[k]->data, (size_t)d->of[k]->bytes));
     CUDA_TRY(said(cudaStreamBeginCapture(context.stream, cudaStreamCaptureModeRelaxed)));
     context.capturing = true;
     const char *why = hap_cuda_run(&context, there);

@@ -330,8 +330,7 @@ static void upload(hap_rank *r, cuda_pair_tiled *t, const place *m)
     cuda_backend *b = cuda_of(r);
     cuda_check(r, cuda_said(cudaMalloc(&t->memory, (size_t)m->bytes), "cudaMalloc"));
     b->x.made[b->x.phase].allocations++;
-    cuda_check(r, cuda_said(cudaMemcpy(t->memory, m->at, (size_t)m->bytes, cudaMemcpyHostToDevice),
-                            "cudaMemcpy"));
+    cuda_check(r, cuda_upload(t->memory, m->at, (size_t)m->bytes));
 }
 
 static cuda_pair_tiled *make(hap_rank *r, const hap_pair *p, cuda_pair_way way, key k)

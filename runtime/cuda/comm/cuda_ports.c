@@ -67,9 +67,7 @@ static void find_runs(hap_rank *r, const hap_port_end *e, cuda_port *p)
     p->bytes = at;
     p->n_runs = n;
     p->run = device_memory(r, n * (int64_t)sizeof *run);
-    if (n > 0)
-        ok(r, cudaMemcpy(p->run, run, (size_t)n * sizeof *run, cudaMemcpyHostToDevice),
-           "cudaMemcpy");
+    if (n > 0) cuda_check(r, cuda_upload(p->run, run, (size_t)n * sizeof *run));
     free(run);
 }
 

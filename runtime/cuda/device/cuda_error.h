@@ -18,6 +18,15 @@ const char *cuda_said(cudaError_t e, const char *call); // NULL if e is success
     } while (0)
 #define CUDA_CALL(e) CUDA_TRY(cuda_said((e), #e))
 
+// So many bytes of the host to the device, where they are when it returns: cudaMemcpy from memory
+// that is not pinned may return before, and the streams of a step wait for no other.
+static inline const char *cuda_upload(void *to, const void *from, size_t bytes)
+{
+    CUDA_CALL(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+    CUDA_CALL(cudaStreamSynchronize(cudaStreamLegacy));
+    return NULL;
+}
+
 #ifdef __cplusplus
 }
 #endif
