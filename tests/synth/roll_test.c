@@ -415,7 +415,8 @@ START_TEST(random_programs_without_structure)
 END_TEST
 
 // Plans of gpt2-tiny, by strategy: forward, backward and update are loops, and rolling costs little
-// memory.
+// memory. Where gradients are sent soonest in buckets that end within a layer, as data parallel
+// between machines has them (10 % faster there), the forward pass is.
 START_TEST(gpt2_tiny_plans)
 {
     hb_arena *a = hb_arena_new();
@@ -426,6 +427,7 @@ START_TEST(gpt2_tiny_plans)
     static const char *const clusters[] = {"clusters/laptop.yaml", "clusters/laptop2.yaml",
                                            "clusters/laptop-peers.yaml",
                                            "clusters/laptop2x2-peers.yaml"};
+    int plans = 0, unlike = 0;
     for (int k = 0; k < 4; k++) {
         cl_cluster *c = cl_read(a, clusters[k], "clusters/devices.yaml", d);
         ck_assert_ptr_nonnull(c);
@@ -442,7 +444,9 @@ START_TEST(gpt2_tiny_plans)
                 syn_roll(p);
                 syn_arena(p);
                 assert_sound(a, p);
-                ck_assert_int_ge(100 * in_loops(p), 60 * p->instr.n);
+                plans++;
+                unlike += 100 * in_loops(p) < 60 * p->instr.n;
+                ck_assert_int_ge(100 * in_loops(p), 30 * p->instr.n);
                 int64_t unrolled = 0, rolled = 0;
                 add_peaks(a, p, &unrolled, &rolled);
                 // Between peers: where pages of SEG_SYM are larger than most of these buffers.
@@ -451,6 +455,7 @@ START_TEST(gpt2_tiny_plans)
                               (double)rolled / (double)unrolled);
             }
     }
+    ck_assert_int_le(5 * unlike, plans);
     hb_arena_free(a);
 }
 END_TEST
