@@ -471,7 +471,7 @@ syn_stage_search *syn_stage_tables(hb_arena *a, ir_graph *step, const cost_model
     if (!x->layers || m->cluster->n_machines < 2) return x;
     x->why = HB_STR("no stages fit in memory");
     find_kinds(x);
-    make_tables(x, worth);
+    make_tables(x, worth * SYN_STAGE_NEAR); // as near are planned in full
     if (isfinite(worth) || x->found.n > 0) x->why = (hb_str){0};
     return x;
 }
