@@ -3,11 +3,10 @@
 // unasked. Random problems (tests/support/problem.h), each planned as it is and bettered by one
 // change; a step that is more than 0.5 % slower is a violation.
 //
-// Each time, of fresh small problems: at most 4 % (and one more) may be violations, one of them by
-// more than 10 %, none by more than 100 %, and every plan is there in time. It is not none of them,
-// because the searches propose what an additive model likes, and the simulator decides: which of
-// the plans that it likes best are proposed hangs on every figure of the cluster and on what is
-// pinned. Of the causes that were
+// Each time, of fresh small problems: at most 4 % (and one more) may be violations, none by more
+// than 10 %, and every plan is there in time. It is not none of them, because the searches propose
+// what an additive model likes, and the simulator decides: which of the plans that it likes best
+// are proposed hangs on every figure of the cluster and on what is pinned. Of the causes that were
 // found, what sets of devices left is mended; `kept` lists all, and which are open. At night, and
 // with a number of cases, of problems of all sizes, each violation fails.
 //
@@ -25,9 +24,8 @@
 #include "tests/support/problem.h"
 
 static const double SLOWER = 1.005;
-static const double SOME = 0.04;          // each time: share of the cases
-static const double MUCH = 1.1, MOST = 2; // how much slower one, and any, may be
-static const uint64_t SMALL = 1000000000; // cases from here on have few layers and devices
+static const double SOME = 0.04, MUCH = 1.1; // each time: share of the cases, and how much slower
+static const uint64_t SMALL = 1000000000;    // cases from here on have few layers and devices
 
 // --- changes: p becomes better; false: not possible ---
 
@@ -295,7 +293,7 @@ static void write_case(const test_case *t, const char *dir, const char *base)
 }
 
 typedef struct tally {
-    int drawn, compared, slower, much, late, died;
+    int drawn, compared, slower, late, died;
     double worst, seconds; // worst: of those with two plans
     double most;           // of all: HUGE_VAL where the better problem has no plan
 } tally;
@@ -306,7 +304,6 @@ static void count(tally *sum, const test_case *t)
     sum->drawn++;
     sum->compared += t->ratio > 0;
     sum->slower += what && what[0] == 'S';
-    sum->much += t->ratio > MUCH;
     sum->late += what && what[0] == 'L';
     sum->died += what && what[0] == 'D';
     sum->most = fmax(sum->most, t->ratio);
@@ -324,8 +321,7 @@ static void print_tally(const char *name, const tally *t)
 static bool too_bad(const tally *t, bool strict)
 {
     if (t->late + t->died > 0) return true;
-    if (strict) return t->slower > 0;
-    return t->slower > 1 + SOME * t->compared || t->much > 1 || t->most > MOST;
+    return strict ? t->slower > 0 : t->slower > 1 + SOME * t->compared || t->most > MUCH;
 }
 
 // dir: a line for every case, and files of the violations there; NULL: violations alone.

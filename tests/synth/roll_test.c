@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir/factors.h"
@@ -414,9 +415,32 @@ START_TEST(random_programs_without_structure)
 }
 END_TEST
 
+// Of a gradient "transformer.h.3.…": 3; -1: of no layer.
+static int layer_of(const syn_program *p, int buffer)
+{
+    hb_str name = p->g->tensors.p[p->tensors.p[buffer].value].name;
+    for (size_t i = 1; i < name.n; i++)
+        if (name.p[i - 1] == '.' && name.p[i] >= '0' && name.p[i] <= '9') return atoi(name.p + i);
+    return -1;
+}
+
+// Is there a bucket of gradients of two layers that leaves some of the last one's to the next?
+static bool buckets_end_within(const syn_program *p)
+{
+    const syn_instr *last = NULL;
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind != SYN_START || in->coll != COST_ALL_REDUCE) continue;
+        int end = last ? layer_of(p, last->in[last->n_in - 1]) : -1;
+        if (end >= 0 && layer_of(p, last->in[0]) != end && layer_of(p, in->in[0]) == end)
+            return true;
+        last = in;
+    }
+    return false;
+}
+
 // Plans of gpt2-tiny, by strategy: forward, backward and update are loops, and rolling costs little
-// memory. Where gradients are sent soonest in buckets that end within a layer, as data parallel
-// between machines has them (10 % faster there), the forward pass is.
+// memory. Where buckets end within layers the backward pass is none.
 START_TEST(gpt2_tiny_plans)
 {
     hb_arena *a = hb_arena_new();
@@ -427,7 +451,6 @@ START_TEST(gpt2_tiny_plans)
     static const char *const clusters[] = {"clusters/laptop.yaml", "clusters/laptop2.yaml",
                                            "clusters/laptop-peers.yaml",
                                            "clusters/laptop2x2-peers.yaml"};
-    int plans = 0, unlike = 0;
     for (int k = 0; k < 4; k++) {
         cl_cluster *c = cl_read(a, clusters[k], "clusters/devices.yaml", d);
         ck_assert_ptr_nonnull(c);
@@ -444,9 +467,8 @@ START_TEST(gpt2_tiny_plans)
                 syn_roll(p);
                 syn_arena(p);
                 assert_sound(a, p);
-                plans++;
-                unlike += 100 * in_loops(p) < 60 * p->instr.n;
-                ck_assert_int_ge(100 * in_loops(p), 30 * p->instr.n);
+                int least = buckets_end_within(p) ? 30 : 60; // %
+                ck_assert_int_ge(100 * in_loops(p), least * p->instr.n);
                 int64_t unrolled = 0, rolled = 0;
                 add_peaks(a, p, &unrolled, &rolled);
                 // Between peers: where pages of SEG_SYM are larger than most of these buffers.
@@ -455,7 +477,6 @@ START_TEST(gpt2_tiny_plans)
                               (double)rolled / (double)unrolled);
             }
     }
-    ck_assert_int_le(5 * unlike, plans);
     hb_arena_free(a);
 }
 END_TEST
