@@ -60,7 +60,8 @@ struct replan {
     hb_str plan;            // SAVE/plan
     const char *now;        // of the two, the plan under way
     hb_source cluster;
-    hb_str curves; // absolute; empty: none
+    const cl_cluster *whole; // it, read
+    hb_str curves;           // absolute; empty: none
     int n;
     device *device;     // of the cluster
     int *of_plan;       // by rank of the plan's cluster, the device
@@ -314,7 +315,8 @@ static hb_str left_cluster(replan *x, const double *slowdown, const char *name)
 {
     int left;
     hb_diag *d = hb_diag_new(x->arena);
-    hb_str text = cl_left(x->arena, &x->cluster, gone_of(x, &left), slowdown, x->curves, d);
+    hb_str text =
+        cl_left(x->arena, &x->cluster, x->whole, gone_of(x, &left), slowdown, x->curves, d);
     hb_diag_print(d, stderr);
     hb_str path = hb_fmt(x->arena, "%s/.%s-%ld.yaml", x->save, name, (long)getpid());
     if (text.n == 0) return (hb_str){0};
@@ -608,6 +610,7 @@ static bool read_devices(replan *x)
     cl_cluster *c = cl_read_source(x->arena, &x->cluster, cli_devices(x->arena), d);
     hb_diag_print(d, stderr);
     if (!c) return false;
+    x->whole = c;
     x->n = c->n_ranks;
     x->device = HB_ARRAY(x->arena, device, x->n);
     x->of_plan = HB_ARRAY(x->arena, int, x->n);

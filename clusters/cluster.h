@@ -63,6 +63,7 @@ typedef struct cl_cluster {
     hb_str source; // "datasheet" or "measured DATE"
     int n_ranks, n_machines, n_classes;
     int *class_of, *machine_of; // by rank
+    hb_str *curves_of;          // by rank, what curves call it, before classes were joined
     cl_machine *machine;
     cl_class *cls;
     double network_bandwidth, network_latency; // per machine and direction; 0 if one machine
@@ -87,10 +88,11 @@ cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *machine, int *
 // The text of a cluster file without the ranks that are marked: machines and their links, hosts and
 // the network stay as they are, machines without devices go. src: a file that cl_read takes; at
 // least one rank is left. slowdown: by rank, the `slowdown` that the text says; NULL: as src.
+// c: what src reads as; devices keep the names that its curves know them by.
 // curves: path of the measured curves from where the text will stand;
 // empty: as src names them. Empty after an error was added to d (emulated hosts cannot lose some).
-hb_str cl_left(hb_arena *a, const hb_source *src, const bool *gone, const double *slowdown,
-               hb_str curves, hb_diag *d);
+hb_str cl_left(hb_arena *a, const hb_source *src, const cl_cluster *c, const bool *gone,
+               const double *slowdown, hb_str curves, hb_diag *d);
 // The text of a cluster file whose curves lie beside it, whatever folder its path names them in.
 hb_str cl_curves_beside(hb_arena *a, const cl_cluster *c);
 void cl_print(hb_buf *out, const cl_cluster *c);

@@ -9,6 +9,7 @@
 
 typedef struct cl_device {
     hb_str name;
+    const hb_tree *curves; // what measured curves call it; NULL: what its class is called
     cl_kind kind;
     double f32, tf32, bf16, fp16, memory_bandwidth; // of the part that `sms` or `threads` leaves
     double launch_overhead, put_overhead;           // seconds, 0 = not said

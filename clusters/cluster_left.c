@@ -13,6 +13,7 @@ typedef struct writer {
     hb_diag *diag;
     const bool *gone;       // by rank of the file
     const double *slowdown; // by rank of the file; NULL: as it says
+    const cl_cluster *of;   // the file, read
     int rank;               // the next one
     int n_machines;         // so far, as the file's reader names them
     hb_buf out;
@@ -41,6 +42,13 @@ static void put_devices(writer *w, const hb_tree *t, int rank, int count, bool f
         hb_put_json(&w->out, t->key[i]);
         hb_puts(&w->out, ": ");
         hb_put_tree(&w->out, t->v[i]);
+        hb_puts(&w->out, ", ");
+    }
+    // A number in its name counts the kinds before it, of which some may be gone.
+    hb_str curves = w->of->curves_of[rank];
+    if (!hb_get(t, "curves") && memchr(curves.p, '#', curves.n)) {
+        hb_puts(&w->out, "\"curves\": ");
+        hb_put_json(&w->out, curves);
         hb_puts(&w->out, ", ");
     }
     if (w->slowdown && w->slowdown[rank] != 1)
@@ -126,11 +134,16 @@ static bool put_machines(writer *w, const hb_tree *t)
     return true;
 }
 
-hb_str cl_left(hb_arena *a, const hb_source *src, const bool *gone, const double *slowdown,
-               hb_str curves, hb_diag *d)
+hb_str cl_left(hb_arena *a, const hb_source *src, const cl_cluster *c, const bool *gone,
+               const double *slowdown, hb_str curves, hb_diag *d)
 {
-    writer w = {
-        .arena = a, .src = src, .diag = d, .gone = gone, .slowdown = slowdown, .out = {.arena = a}};
+    writer w = {.arena = a,
+                .src = src,
+                .diag = d,
+                .gone = gone,
+                .slowdown = slowdown,
+                .of = c,
+                .out = {.arena = a}};
     const hb_tree *t = hb_yaml_read(a, src, d), *machines = hb_get(t, "machines");
     if (!t) return (hb_str){0};
     for (int i = 0; i < t->n; i++) {

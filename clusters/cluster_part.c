@@ -11,6 +11,7 @@ cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *machine, int *
     out->n_ranks = out->n_machines = out->n_classes = 0;
     out->class_of = HB_ARRAY(a, int, c->n_ranks + 1);
     out->machine_of = HB_ARRAY(a, int, c->n_ranks + 1);
+    out->curves_of = HB_ARRAY(a, hb_str, c->n_ranks + 1);
     out->machine = HB_ARRAY(a, cl_machine, c->n_machines + 1);
     out->cls = HB_ARRAY(a, cl_class, c->n_classes + 1);
     for (int m = 0; m < c->n_machines; m++) {
@@ -25,6 +26,7 @@ cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *machine, int *
             }
             out->cls[to[k]].n_ranks++;
             rank[out->n_ranks] = r;
+            out->curves_of[out->n_ranks] = c->curves_of ? c->curves_of[r] : c->cls[k].curve_name;
             out->class_of[out->n_ranks] = to[k];
             out->machine_of[out->n_ranks++] = out->n_machines;
         }

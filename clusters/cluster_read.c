@@ -114,6 +114,19 @@ static hb_str curve_name(reader *r, const cl_class *c)
     return name;
 }
 
+// The name that a cluster file gives is no other device's.
+static hb_str given_name(reader *r, const cl_class *c, const hb_tree *curves)
+{
+    for (int i = 0; i < r->cls.n; i++) {
+        const cl_class *k = &r->cls.p[i];
+        if (!hb_str_eq(k->curve_name, curves->s) || same_device(k, c)) continue;
+        hb_error(r->diag, r->src, curves->at, "'%.*s' is what another kind of device is called",
+                 HB_ARG(curves->s));
+        hb_hint(r->diag, "one name is one kind of device: rates, memory, sms, threads and link");
+    }
+    return curves->s;
+}
+
 // The class of a device behind a link.
 static int class_at(reader *r, const cl_device *d, link l)
 {
@@ -139,8 +152,10 @@ static int class_at(reader *r, const cl_device *d, link l)
                   .emulated = d->sms > 0,
                   .plan_only = d->plan_only};
     for (int i = 0; i < r->cls.n; i++)
-        if (r->cls.p[i].slowdown == c.slowdown && same_device(&r->cls.p[i], &c)) return i;
-    c.curve_name = c.name = curve_name(r, &c);
+        if (r->cls.p[i].slowdown == c.slowdown && same_device(&r->cls.p[i], &c) &&
+            (!d->curves || hb_str_eq(r->cls.p[i].curve_name, d->curves->s)))
+            return i;
+    c.curve_name = c.name = d->curves ? given_name(r, &c, d->curves) : curve_name(r, &c);
     if (c.slowdown != 1)
         c.name = hb_fmt(r->arena, "%.*s/slow%.4g", HB_ARG(c.curve_name), c.slowdown);
     HB_PUSH(r->arena, &r->cls, c);
@@ -344,6 +359,9 @@ static void read_source(reader *r, const hb_tree *t)
 static void join_classes(reader *r, hb_pos at)
 {
     int *to = HB_ARRAY(r->arena, int, r->cls.n + 1);
+    hb_str *name = HB_ARRAY(r->arena, hb_str, r->cls.n + 1);
+    for (int k = 0; k < r->cls.n; k++)
+        name[k] = r->cls.p[k].curve_name;
     int left = cl_join_classes(r->arena, r->cls.p, r->cls.n, CL_MAX_CLASSES, to);
     if (left > CL_MAX_CLASSES)
         hb_error(r->diag, r->src, at,
@@ -351,8 +369,11 @@ static void join_classes(reader *r, hb_pos at)
                  "threads, arithmetic)",
                  CL_MAX_CLASSES);
     r->cls.n = left;
-    for (int i = 0; i < r->class_of.n; i++)
+    r->out->curves_of = HB_ARRAY(r->arena, hb_str, r->class_of.n + 1);
+    for (int i = 0; i < r->class_of.n; i++) {
+        r->out->curves_of[i] = name[r->class_of.p[i]];
         r->class_of.p[i] = to[r->class_of.p[i]];
+    }
 }
 
 // Paths in a cluster file start at the file's folder.

@@ -248,6 +248,7 @@ bool cl_device_read(hb_arena *a, const hb_tree *t, const hb_source *src, cl_cata
                                          "fp16",
                                          "memory_bandwidth",
                                          "slowdown",
+                                         "curves",
                                          "launch_overhead",
                                          "put_overhead"};
     static const char *const spelt[] = {"kind", "f32", "tf32", "bf16", "fp16", "memory_bandwidth"};
@@ -285,6 +286,9 @@ bool cl_device_read(hb_arena *a, const hb_tree *t, const hb_source *src, cl_cata
     }
     quantity(&p, "launch_overhead", CL_SECONDS, false, &out->launch_overhead);
     quantity(&p, "put_overhead", CL_SECONDS, false, &out->put_overhead);
+    out->curves = hb_get(t, "curves");
+    if (out->curves && (out->curves->kind != HB_TEXT || !out->curves->s.n))
+        wrong(&p, out->curves->at, "expected the name of a class of measured curves");
     apply_part(&p, model != NULL, out);
     apply_slowdown(&p, out);
     if (p.ok && out->reserve >= out->memory)

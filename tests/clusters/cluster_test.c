@@ -97,6 +97,7 @@ static void same_rank(const cl_cluster *x, int r, const cl_cluster *y, int q)
     ck_assert(a->sms == b->sms && a->threads == b->threads && a->reserve == b->reserve);
     ck_assert(a->launch_overhead == b->launch_overhead && a->kind == b->kind);
     ck_assert(a->slowdown == b->slowdown);
+    ck_assert(hb_str_eq(x->curves_of[r], y->curves_of[q]));
     ck_assert(a->link_bandwidth == b->link_bandwidth && a->link_latency == b->link_latency);
     ck_assert(hb_str_eq(m->name, k->name) && hb_str_eq(m->host, k->host));
     ck_assert(m->peer == k->peer);
@@ -108,7 +109,7 @@ static void check_left(const cl_cluster *c, const char *path, const bool *gone)
     hb_diag *d = hb_diag_new(arena);
     hb_source *src = HB_NEW(arena, hb_source), *rest = HB_NEW(arena, hb_source);
     *src = (hb_source){hb_str_c(arena, path), c->text};
-    *rest = (hb_source){src->name, cl_left(arena, src, gone, NULL, (hb_str){0}, d)};
+    *rest = (hb_source){src->name, cl_left(arena, src, c, gone, NULL, (hb_str){0}, d)};
     cl_cluster *left = cl_read_source(arena, rest, "clusters/devices.yaml", d);
     ck_assert_msg(left != NULL, "%s", printed(d).p);
     int at = 0;
@@ -151,13 +152,36 @@ START_TEST(what_is_left_is_the_same_devices)
 }
 END_TEST
 
+// Two kinds of one model are told apart by a number: it stays when the first of them goes.
+START_TEST(names_of_curves_stay)
+{
+    static const char text[] =
+        "name: x\nmachines:\n"
+        "  - {devices: [{model: T4, count: 2}], link: {bandwidth: 9 GB/s, latency: 1 us}}\n"
+        "  - {devices: [{model: T4, count: 2}], link: {bandwidth: 5 GB/s, latency: 1 us}}\n"
+        "network: {bandwidth: 1 GB/s, latency: 9 us}\n";
+    cl_cluster *c = from_text(text);
+    ck_assert(hb_str_is(c->cls[0].curve_name, "T4") && hb_str_is(c->cls[1].curve_name, "T4#2"));
+    hb_diag *d = hb_diag_new(arena);
+    hb_source src = {HB_STR("x.yaml"), c->text}, rest = {HB_STR("x.yaml"), {0}};
+    const bool gone[4] = {true, true};
+    rest.text = cl_left(arena, &src, c, gone, (double[4]){1, 1, 1, 2}, (hb_str){0}, d);
+    cl_cluster *now = cl_read_source(arena, &rest, "clusters/devices.yaml", d);
+    ck_assert_msg(now != NULL, "%s", printed(d).p);
+    ck_assert_int_eq(now->n_classes, 2);
+    ck_assert(hb_str_is(now->cls[0].curve_name, "T4#2") && hb_str_is(now->cls[0].name, "T4#2"));
+    ck_assert(hb_str_is(now->cls[1].curve_name, "T4#2") &&
+              hb_str_is(now->cls[1].name, "T4#2/slow2"));
+}
+END_TEST
+
 START_TEST(emulated_hosts_lose_nothing)
 {
     cl_cluster *c = sample("h200x4-mixed-sockets");
     hb_diag *d = hb_diag_new(arena);
     hb_source src = {HB_STR("clusters/h200x4-mixed-sockets.yaml"), c->text};
     bool gone[4] = {false, true, false, false};
-    ck_assert_uint_eq(cl_left(arena, &src, gone, NULL, (hb_str){0}, d).n, 0);
+    ck_assert_uint_eq(cl_left(arena, &src, c, gone, NULL, (hb_str){0}, d).n, 0);
     ck_assert_ptr_nonnull(strstr(printed(d).p, "not supported: a machine of emulated hosts"));
 }
 END_TEST
@@ -173,7 +197,7 @@ START_TEST(slowed_devices_are_classes_of_their_own)
     ck_assert_int_eq(c->n_classes, 1);
     ck_assert(c->cls[0].f32 == 4e9 && c->cls[0].memory_bandwidth == 6e9);
     ck_assert(hb_str_is(c->cls[0].name, "V/slow1.5") && hb_str_is(c->cls[0].curve_name, "V"));
-    rest.text = cl_left(arena, &src, (bool[3]){false}, (double[3]){1, 3, 1}, (hb_str){0}, d);
+    rest.text = cl_left(arena, &src, c, (bool[3]){false}, (double[3]){1, 3, 1}, (hb_str){0}, d);
     cl_cluster *now = cl_read_source(arena, &rest, NULL, d);
     ck_assert_msg(now != NULL, "%s", printed(d).p);
     ck_assert_int_eq(now->n_ranks, 3);
@@ -183,7 +207,8 @@ START_TEST(slowed_devices_are_classes_of_their_own)
     ck_assert(usual->f32 == 6e9 && slow->f32 == 2e9 && slow->slowdown == 3);
     ck_assert(hb_str_is(usual->name, "V") && hb_str_is(slow->name, "V/slow3"));
     // As two of three are left, and where the first was slowed, curves are found by the same name.
-    rest.text = cl_left(arena, &src, (bool[3]){false, true}, (double[3]){3, 1, 1}, (hb_str){0}, d);
+    rest.text =
+        cl_left(arena, &src, c, (bool[3]){false, true}, (double[3]){3, 1, 1}, (hb_str){0}, d);
     now = cl_read_source(arena, &rest, NULL, d);
     ck_assert_int_eq(now->n_ranks, 2);
     ck_assert(hb_str_is(now->cls[0].curve_name, "V") && hb_str_is(now->cls[1].name, "V"));
@@ -514,6 +539,7 @@ int main(void)
     tcase_add_test(c, all_samples_read);
     tcase_add_test(c, unlike_devices_are_joined);
     tcase_add_test(c, what_is_left_is_the_same_devices);
+    tcase_add_test(c, names_of_curves_stay);
     tcase_add_test(c, emulated_hosts_lose_nothing);
     tcase_add_test(c, slowed_devices_are_classes_of_their_own);
     tcase_add_test(c, too_many_kinds_are_refused);
