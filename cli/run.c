@@ -151,6 +151,22 @@ static hb_str calls_of(hb_arena *a, const char *dir, const hb_tree *plan)
     return hb_done(&b);
 }
 
+// False, said: a GPU of the plan has no code by this build.
+static bool can_build(const hb_tree *plan)
+{
+    const hb_tree *classes = hb_get(plan, "classes");
+    for (int c = 0; classes && classes->kind == HB_LIST && c < classes->n; c++) {
+        const hb_tree *only = hb_get(classes->v[c], "plan_only");
+        const hb_tree *name = hb_get(classes->v[c], "name");
+        if (!only || only->kind != HB_BOOL || !only->b || !name || name->kind != HB_TEXT) continue;
+        cli_error(CLI_INPUT, "not supported: %.*s: CUDA 13 builds for sm_%d and newer",
+                  HB_ARG(name->s), CL_OLDEST_ARCH);
+        fprintf(stderr, "hint: --backend cpu runs the plan on CPU ranks\n");
+        return false;
+    }
+    return true;
+}
+
 // All that is to be known of the plan in `dir`, and its program, built. CLI_GO, or an exit code.
 static int prepare(hb_arena *a, const run_options *o, const char *dir, run_job *j)
 {
@@ -163,6 +179,7 @@ static int prepare(hb_arena *a, const run_options *o, const char *dir, run_job *
     if (j->cuda && hb_get(plan, "stages") && !o->cuda) // the program says whether --cuda allows it
         return cli_error(CLI_INPUT, "not supported: stages on GPUs have run on no device yet "
                                     "(--cuda stages=on runs them; --backend cpu: on CPU ranks)");
+    if (j->cuda && !can_build(plan)) return CLI_INPUT;
     if (!cli_build(a, dir, j->cuda ? "haprt-cuda" : "haprt", &binary, &code)) {
         if (j->cuda && !o->backend)
             fprintf(stderr, "hint: the plan is for GPUs; --backend cpu runs it on CPU ranks\n");

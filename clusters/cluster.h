@@ -9,7 +9,10 @@
 
 #include "ir/base/diag.h"
 
-enum { CL_MAX_CLASSES = 16 };
+enum {
+    CL_MAX_CLASSES = 16,
+    CL_OLDEST_ARCH = 75 // that CUDA 13 builds for
+};
 // Of `slowdown`. Below 1: faster than it is known to be.
 #define CL_LEAST_SLOWDOWN 0.01
 #define CL_MOST_SLOWDOWN  1000.0

@@ -5,9 +5,6 @@
 #include "clusters/cluster_file.h"
 #include "clusters/units.h"
 
-// Oldest architecture that CUDA 13 builds for.
-enum { OLDEST_ARCH = 75 };
-
 typedef struct parse {
     const hb_tree *table;
     const hb_source *src;
@@ -180,7 +177,7 @@ bool cl_from_catalogue(cl_catalogue *k, const hb_tree *model, const hb_source *a
     if (arch && arch_number(arch) < 0)
         wrong(&p, arch->at, "'arch' is written like sm_90 or gfx942");
     d->arch = arch && arch_number(arch) > 0 ? arch_number(arch) : 0;
-    d->plan_only = arch && arch_number(arch) < OLDEST_ARCH;
+    d->plan_only = arch && arch_number(arch) < CL_OLDEST_ARCH;
     if (!hb_get(entry, "source")) wrong(&p, entry->at, "missing key 'source'");
     return p.ok && hb_diag_count(k->diag) == before;
 }

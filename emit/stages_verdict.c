@@ -248,7 +248,10 @@ void stages_verdict_text(hb_buf *out, const plan_parts *x, const emit_plan *abou
         put_row(out, x, s);
     if (p->n > MOST)
         hb_printf(out, "  and %.*s more\n", HB_ARG(say_things(a, p->n - MOST, "stage")));
-    if (dir) hb_printf(out, "\nPage     hapc report %s --open\nRun      hapc run %s\n", dir, dir);
+    const cl_class *unable = NULL;
+    for (int s = 0; s < x->n && !unable; s++)
+        unable = verdict_plan_only(x->part[s].p);
+    if (dir) verdict_ways(out, dir, unable);
 }
 
 void emit_stages_verdict(hb_buf *out, const syn_staged *p, const emit_plan *about, const char *dir)

@@ -464,6 +464,20 @@ hb_str verdict_resource(const wording *w, const struct syn_what_if *x)
                   HB_ARG(say_name(w->a, w->p->cluster->cls[x->cls].name)));
 }
 
+// " A T4 has no bf16: it computes at the rate of f32."
+static hb_str missing_format(const wording *w)
+{
+    const syn_mesh *m = w->p->mesh;
+    for (int c = 0; c < m->n_classes; c++) {
+        const cl_class *k = &w->p->cluster->cls[m->cluster_class[c]];
+        const char *lacks = words_not_in(w->p->g, k);
+        if (lacks && k->kind == CL_GPU)
+            return hb_fmt(w->a, " A %.*s has no %s: it computes at the rate of f32.",
+                          HB_ARG(say_name(w->a, k->name)), lacks);
+    }
+    return HB_STR("");
+}
+
 // " In bf16 the A100-40GB computes 16 x as fast (--precision bf16)."
 static hb_str faster_formats(const wording *w)
 {
@@ -536,7 +550,8 @@ verdict *verdict_of(const wording *w)
     v->decided = decided(w, v);
     v->brings = brings(w, v);
     hb_str formats = faster_formats(w);
-    v->limits = hb_fmt(w->a, "%.*s%.*s", HB_ARG(limits(w)), HB_ARG(formats));
+    hb_str missing = missing_format(w);
+    v->limits = hb_fmt(w->a, "%.*s%.*s%.*s", HB_ARG(limits(w)), HB_ARG(missing), HB_ARG(formats));
     v->times = verdict_times(w->a, w->e);
     if (w->repeated > REPEATED && w->p->mesh->n_ranks > 1)
         v->note = hb_fmt(w->a,
@@ -630,6 +645,30 @@ void verdict_sentences(hb_buf *out, const verdict *v, int rows)
     hb_putn(out, rest.p, rest.n);
 }
 
+const cl_class *verdict_plan_only(const syn_program *p)
+{
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
+        if (k->plan_only) return k;
+    }
+    return NULL;
+}
+
+void verdict_ways(hb_buf *out, const char *dir, const cl_class *unable)
+{
+    hb_printf(out, "\nPage     hapc report %s --open\n", dir);
+    if (!unable) {
+        hb_printf(out, "Run      hapc run %s\n", dir);
+        return;
+    }
+    hb_str name = say_name(out->arena, unable->name);
+    hb_str why = hb_fmt(out->arena, "the runtime is CUDA, a %.*s has none.", HB_ARG(name));
+    if (unable->arch)
+        why = hb_fmt(out->arena, "CUDA 13 builds for sm_%d and newer, a %.*s is sm_%d.",
+                     CL_OLDEST_ARCH, HB_ARG(name), unable->arch);
+    verdict_wrapped(out, "Run", hb_fmt(out->arena, "Not here: %.*s", HB_ARG(why)), 2);
+}
+
 static void put_device(hb_buf *out, const wording *w, const device_row *d)
 {
     hb_arena *a = w->a;
@@ -683,6 +722,5 @@ void emit_verdict_text(hb_buf *out, const emit_plan *e, const char *dir)
     if (v->n_devices > DEVICE_ROWS)
         hb_printf(out, "  and %.*s more\n",
                   HB_ARG(say_things(a, v->n_devices - DEVICE_ROWS, "kind")));
-    if (!dir) return;
-    hb_printf(out, "\nPage     hapc report %s --open\nRun      hapc run %s\n", dir, dir);
+    if (dir) verdict_ways(out, dir, verdict_plan_only(e->p));
 }

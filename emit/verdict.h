@@ -51,6 +51,10 @@ void stages_verdict_text(hb_buf *out, const plan_parts *x, const emit_plan *abou
 int verdict_wrapped(hb_buf *out, const char *head, hb_str text, int lines);
 // Decided, Brings, Limits and Times, so that all of a verdict with so many rows has 24 lines.
 void verdict_sentences(hb_buf *out, const verdict *v, int rows);
+// A class of the program that no code can be built for; NULL: none.
+const cl_class *verdict_plan_only(const syn_program *p);
+// The lines that name the page and the run; unable: as verdict_plan_only found it.
+void verdict_ways(hb_buf *out, const char *dir, const cl_class *unable);
 hb_str verdict_cut(const wording *w); // " The computing is cut by …."; empty: nothing to say
 hb_str verdict_readable(hb_arena *a, hb_str why); // a reason of the search, long numbers as sizes
 hb_str verdict_model(hb_arena *a, hb_str path);   // "gpt2" of "examples/gpt2/graph.json"

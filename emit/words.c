@@ -320,8 +320,7 @@ hb_str say_rate(hb_arena *a, double rate, const char *unit)
     return hb_fmt(a, "%.3g %s%s", rate / scale[k].size, scale[k].prefix, unit);
 }
 
-// "bf16", where the plan computes in it and the device cannot.
-static const char *not_in(const ir_graph *g, const cl_class *k)
+const char *words_not_in(const ir_graph *g, const cl_class *k)
 {
     if (g->precision == IR_PRECISION_BF16 && !(k->bf16 > 0)) return "bf16";
     if (g->precision == IR_PRECISION_TF32 && !(k->tf32 > 0)) return "tf32";
@@ -351,7 +350,7 @@ hb_str words_unused(hb_arena *a, const syn_program *p, int cls)
     }
     double mine = words_peak_flops(p->g, own), theirs = words_peak_flops(p->g, best);
     double network = network_to(a, p, cls);
-    const char *lacks = not_in(p->g, own);
+    const char *lacks = words_not_in(p->g, own);
     hb_buf b = {.arena = a};
     if (mine < MUCH * theirs) {
         hb_printf(&b, "computes at %.*s", HB_ARG(say_rate(a, mine, "FLOP/s")));

@@ -57,6 +57,8 @@ typedef struct part_run {
 int cut_runs(const wording *w, int cut, part_run *run);
 // "cut by heads: 5 / 4 / 2 / 1"; "whole on every device".
 hb_str say_state(const wording *w, int tensor, const syn_state *s);
+// "bf16", where the graph computes in it and the class cannot; NULL.
+const char *words_not_in(const ir_graph *g, const cl_class *k);
 // flop/s of a class in the precision of the graph, or f32's where it has none.
 double words_peak_flops(const ir_graph *g, const cl_class *k);
 // What speaks against a class that the plan leaves out, a clause: its speed beside the fastest in

@@ -57,6 +57,9 @@ target_compile_options(haprt-cuda PRIVATE
     $<$<COMPILE_LANGUAGE:CUDA>:--expt-extended-lambda -Xcompiler=-Wall>)
 set_target_properties(haprt-cuda PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON
     CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
+list(JOIN CMAKE_CUDA_ARCHITECTURES ", " architectures)
+set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/cuda/device/cuda_image.cu PROPERTIES
+    COMPILE_DEFINITIONS "HAP_CUDA_ARCHITECTURES=\"${architectures}\"")
 set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/cuda/kernels/cuda_cudnn.cpp PROPERTIES
     COMPILE_OPTIONS "-O1") # host code of a large header
 list(APPEND haprt_targets haprt-cuda)

@@ -88,6 +88,16 @@ old_driver() { # one that supports less than what the runtime was built with
     broken "old driver" 'the CUDA driver is too old: it supports CUDA 11\.2, this runtime is [0-9.]*$' \
         LD_LIBRARY_PATH="$work/driver:${LD_LIBRARY_PATH:-}"
 }
+too_old() { # a plan for GPUs that CUDA 13 builds nothing for: said by the plan and at the start
+    sed 's/H200/V100-16GB/' clusters/h200x4.yaml >"$work/old.yaml"
+    "$hapc" examples/mlp/graph.json "$work/old.yaml" --precision bf16 -o "$work/old" >"$work/out" || exit 1
+    grep -q '^Run      Not here: CUDA 13 builds for sm_75 and newer, a V100-16GB is sm_70\.$' "$work/out" || fail "$(cat "$work/out")"
+    tr '\n' ' ' <"$work/out" | tr -s ' ' | grep -q 'A V100-16GB has no bf16: it computes at the rate of f32\.' || fail "$(cat "$work/out")"
+    "$hapc" run "$work/old" "${inputs[@]}" >"$work/out" 2>"$work/err"
+    [ $? = 1 ] || fail "an old GPU's plan does not exit 1"
+    grep -q '^hapc: error: not supported: V100-16GB: CUDA 13 builds for sm_75 and newer$' "$work/err" || fail "$(cat "$work/err")"
+}
+too_old
 if [ "$n" = 0 ]; then
     old_driver
     broken "no device" 'there is no CUDA d[a-z]* on this host$'

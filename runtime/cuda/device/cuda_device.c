@@ -5,6 +5,7 @@
 
 #include "core/fail.h"
 #include "cuda/device/cuda_backend.h"
+#include "cuda/device/cuda_image.h"
 
 void cuda_check(hap_rank *r, const char *why)
 {
@@ -57,4 +58,5 @@ void cuda_device_take(hap_rank *r)
     take_device(r, b, n);
     MPI_Comm_split(MPI_COMM_WORLD, r->stage, r->id, &b->stage);
     cuda_check(r, cuda_said(cudaSetDevice(b->device), "cudaSetDevice"));
+    cuda_check(r, cuda_image());
 }
