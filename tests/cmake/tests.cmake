@@ -152,6 +152,10 @@ function(hap_fuzz_test name)
                  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     endif()
     hap_program_properties(${name} fuzz-smoke)
+    if(NOT TARGET fuzzers)
+        add_custom_target(fuzzers)
+    endif()
+    add_dependencies(fuzzers ${name})
 endfunction()
 
 # The rest runs on a device: label gpu, one at a time, skipped where there is none. CUDA's state does
