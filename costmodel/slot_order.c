@@ -2,17 +2,24 @@
 
 #include <math.h>
 
+enum { KINDS = IR_SLOT_WEIGHTS - IR_SLOT + 1 };
+static int kind_of(ir_turn t)
+{
+    return (int)t - IR_SLOT;
+}
+
 typedef struct pipe_stage {
     HB_VEC(int) in, out; // ports
-    int next[2];         // [back]: micro-batch
+    int next[KINDS];     // micro-batch, by kind of part
     double clock;        // when what it did last has ended
     double start;        // of what it does next, infinite: not known yet
-    bool back;           // is that a backward half?
-    int under_way, n;    // most so far; halves done
+    ir_turn turn;        // what that is
+    int under_way, n;    // most so far; parts done
 } pipe_stage;
 
 typedef struct pipe {
     int micro;
+    double idle;
     const cost_pipe_stage *stage;
     const cost_pipe_port *port;
     double **arrives; // [port][micro-batch], infinite: not known yet
@@ -20,42 +27,55 @@ typedef struct pipe {
     pipe_stage *at;
 } pipe;
 
-static bool goes_down(const cost_pipe_port *p)
+static ir_turn turn_of(const cost_pipe_port *p)
 {
-    return p->to < p->from;
+    return p->to < p->from ? IR_SLOT_BACK : IR_SLOT;
 }
 
-// When the next half of a kind may begin.
-static double ready(const pipe *x, int s, bool back)
+// Micro-batches of which all parts are done.
+static int done_of(const pipe *x, int s)
+{
+    return x->at[s].next[kind_of(x->stage[s].apart ? IR_SLOT_WEIGHTS : IR_SLOT_BACK)];
+}
+
+// When the next part of a kind that may wait for messages may begin.
+static double ready(const pipe *x, int s, ir_turn turn)
 {
     const pipe_stage *y = &x->at[s];
-    int m = y->next[back];
-    bool may = back ? m < y->next[false] : m - y->next[true] < x->stage[s].depth;
+    int m = y->next[kind_of(turn)];
+    bool may = turn == IR_SLOT ? m - done_of(x, s) < x->stage[s].depth : m < y->next[0];
     if (m == x->micro || !may) return (double)INFINITY;
     double at = y->clock;
     for (int k = 0; k < y->in.n; k++)
-        if (goes_down(&x->port[y->in.p[k]]) == back) at = fmax(at, x->arrives[y->in.p[k]][m]);
+        if (turn_of(&x->port[y->in.p[k]]) == turn) at = fmax(at, x->arrives[y->in.p[k]][m]);
     return at;
 }
 
 static void look(pipe *x, int s)
 {
-    double back = ready(x, s, true), forward = ready(x, s, false);
-    x->at[s].back = back <= forward;
-    x->at[s].start = fmin(back, forward);
+    pipe_stage *y = &x->at[s];
+    const cost_pipe_stage *z = &x->stage[s];
+    double back = ready(x, s, IR_SLOT_BACK), forward = ready(x, s, IR_SLOT);
+    y->turn = back <= forward ? IR_SLOT_BACK : IR_SLOT;
+    y->start = fmin(back, forward);
+    bool left = z->apart && done_of(x, s) < y->next[kind_of(IR_SLOT_BACK)];
+    if (!left || y->start == y->clock || y->start - y->clock < x->idle * z->weights) return;
+    y->turn = IR_SLOT_WEIGHTS;
+    y->start = y->clock;
 }
 
 static void go(pipe *x, int s, cost_slot *done)
 {
     pipe_stage *y = &x->at[s];
-    int m = y->next[y->back]++;
-    *done = (cost_slot){m, y->back};
-    y->clock = y->start + (y->back ? x->stage[s].backward : x->stage[s].forward);
-    if (y->next[false] - y->next[true] > y->under_way)
-        y->under_way = y->next[false] - y->next[true];
+    const cost_pipe_stage *z = &x->stage[s];
+    int m = y->next[kind_of(y->turn)]++;
+    const double sec[KINDS] = {z->forward, z->backward, z->weights};
+    *done = (cost_slot){m, y->turn};
+    y->clock = y->start + sec[kind_of(y->turn)];
+    if (y->next[0] - done_of(x, s) > y->under_way) y->under_way = y->next[0] - done_of(x, s);
     for (int k = 0; k < y->out.n; k++) {
         int p = y->out.p[k];
-        if (goes_down(&x->port[p]) != done->back) continue;
+        if (turn_of(&x->port[p]) != done->turn) continue;
         x->free[p] = x->arrives[p][m] = fmax(x->free[p], y->clock) + x->port[p].sec;
         look(x, x->port[p].to);
     }
@@ -63,10 +83,12 @@ static void go(pipe *x, int s, cost_slot *done)
 }
 
 void cost_order_slots(hb_arena *a, int n_stages, const cost_pipe_stage *stage, int n_ports,
-                      const cost_pipe_port *port, int micro, cost_slot **order, int *under_way)
+                      const cost_pipe_port *port, int micro, double idle, cost_slot **order,
+                      int *under_way)
 {
     hb_arena *own = hb_arena_new();
-    pipe x = {.micro = micro, .stage = stage, .port = port};
+    pipe x = {.micro = micro, .idle = idle, .stage = stage, .port = port};
+    int64_t parts = 0;
     x.arrives = HB_ARRAY(own, double *, n_ports + 1);
     x.free = HB_ARRAY(own, double, n_ports + 1);
     x.at = hb_alloc(own, sizeof *x.at * (size_t)n_stages);
@@ -80,12 +102,14 @@ void cost_order_slots(hb_arena *a, int n_stages, const cost_pipe_stage *stage, i
     }
     for (int s = 0; s < n_stages; s++) {
         hb_assert(stage[s].depth >= 1);
-        order[s] = hb_alloc(a, sizeof *order[s] * (size_t)(2 * micro + 1));
+        int64_t n = (int64_t)(stage[s].apart ? KINDS : KINDS - 1) * micro;
+        parts += n;
+        order[s] = hb_alloc(a, sizeof *order[s] * (size_t)(n + 1));
         x.at[s].clock = stage[s].before;
     }
     for (int s = 0; s < n_stages; s++)
         look(&x, s);
-    for (int64_t k = 0; k < (int64_t)2 * micro * n_stages; k++) {
+    for (int64_t k = 0; k < parts; k++) {
         int first = 0; // the stage that begins next
         for (int s = 1; s < n_stages; s++)
             if (x.at[s].start < x.at[first].start) first = s;

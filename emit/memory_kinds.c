@@ -175,7 +175,7 @@ memory_kinds memory_kinds_of(hb_arena *a, const emit_plan *e, const step_times *
             apply(&w, &c[k]);
     }
     fill(&m, seen);
-    // Of a stage all places of the ring: what forward halves leave for backward ones.
+    // Of a stage all places of the ring: what parts of a slot leave for later ones.
     int more = p->g->depth > 1 ? p->g->depth - 1 : 0;
     m.peak[MEM_ACTIVATIONS] += (double)(more * p->ring_bytes[cls]);
     double free_bytes = (double)p->peak_bytes[cls] - sum(m.peak);

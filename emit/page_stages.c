@@ -19,6 +19,7 @@ static void put_stage(page *g, int s)
     js_real(j, "once_ms", (k->before + k->after) * 1e3);
     js_real(j, "forward_ms", k->forward * 1e3);
     js_real(j, "backward_ms", k->backward * 1e3);
+    js_real(j, "weights_ms", k->weights * 1e3);
     js_real(j, "busy_ms", k->busy * 1e3);
     js_real(j, "filled", filled);
     js_real(j, "capacity", capacity);

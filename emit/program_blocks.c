@@ -240,6 +240,7 @@ static void name_functions(finder *f)
             updates += (ir_op_of(p->g->nodes.p[in->node].op)->flags & IR_IN_PLACE) != 0;
         }
         if (phase == IR_UPDATE && sums > 0 && updates == 0) word = "norm";
+        if (p->instr.p[lp->first].turn == IR_SLOT_WEIGHTS) word = "weights";
         if (waits == lp->len) word = "wait";
         f->b->loop[l].function = emit_unique(
             f->a, f->used,

@@ -78,16 +78,17 @@ static void part_function(pt *t, const pt_part *x)
 static ir_turn turn_of(const pt *t, int index)
 {
     if (!pt_is_once(t, index)) return t->p->instr.p[index].turn;
-    return index < t->slot.back ? IR_SLOT : IR_SLOT_BACK;
+    return syn_part_at(&t->slot, index);
 }
 
 // What a part does: a phase of the step; with micro-batches, what stands before or behind them.
-enum { BEFORE = IR_UPDATE + 1, AFTER };
+enum { BEFORE = IR_UPDATE + 1, AFTER, WEIGHTS };
 static int kind_of(const pt *t, int first, int end)
 {
     const syn_program *p = t->p;
     ir_phase phase = pb_phase(p, first, end);
     ir_turn turn = turn_of(t, first);
+    if (turn == IR_SLOT_WEIGHTS) return WEIGHTS;
     if (p->g->micro_batches < 2 || ir_in_slot(turn) || phase == IR_UPDATE) return (int)phase;
     return turn == IR_BEFORE ? BEFORE : AFTER;
 }
@@ -95,8 +96,8 @@ static int kind_of(const pt *t, int first, int end)
 // The name of a part: what it does among the parts of its phase.
 static hb_str part_name(const pt *t, const pt_part *x)
 {
-    static const char *const phases[] = {"forward", "backward", "update", "before_batches",
-                                         "after_batches"};
+    static const char *const phases[] = {"forward",        "backward",      "update",
+                                         "before_batches", "after_batches", "weights"};
     const syn_program *p = t->p;
     int phase = kind_of(t, x->first, x->end);
     int clip = 0, updates = 0, sums = 0, ops = 0, first = -1, last = -1;
@@ -219,8 +220,8 @@ static void call_one(pt *t, int loop, const pt_part *x, int indent)
     lines_code(&t->l, indent + 4, hb_fmt(t->a, "%.*s(r, i%s);", HB_ARG(b->function), m), &note);
 }
 
-// The halves of a stage's slots, in the order of its table.
-static void begin_halves(pt *t)
+// The parts of a stage's slots, in the order of its table.
+static void begin_parts(pt *t)
 {
     lines_text(&t->l, 8, "for (int k = 0; k < HAP_N(slots%s); k++) { // micro-batches", t->stage);
     lines_text(&t->l, 12, "const int64_t m = slots%s[k].m;", t->stage);
@@ -234,17 +235,21 @@ static void call(pt *t, int loop, const pt_part *x)
     int end = x ? x->end : first + t->p->loops.p[loop].len * t->p->loops.p[loop].count;
     const syn_slot slot = t->slot;
     bool inside = slot.times > 1 && first >= slot.first && first < slot.end;
-    bool halves = inside && t->stage[0];
-    int indent = halves ? 16 : inside ? 12 : 8;
-    if (halves && first == slot.first) {
-        begin_halves(t);
-    } else if (halves && first == slot.back) {
+    bool parts = inside && t->stage[0];
+    int indent = parts ? 16 : inside ? 12 : 8;
+    if (parts && first == slot.first) {
+        begin_parts(t);
+    } else if (parts && first == slot.back) {
+        lines_text(&t->l, 12,
+                   slot.weights < slot.end ? "} else if (!slots%s[k].weights) {" : "} else {",
+                   t->stage);
+    } else if (parts && first == slot.weights) {
         lines_text(&t->l, 12, "} else {");
     } else if (inside && first == slot.first) {
         lines_text(&t->l, 8, "for (int64_t m = 0; m < %d; m++) { // micro-batches", slot.times);
     }
     call_one(t, loop, x, indent);
-    if (halves && end == slot.end) lines_text(&t->l, 12, "}");
+    if (parts && end == slot.end) lines_text(&t->l, 12, "}");
     if (inside && end == slot.end) lines_text(&t->l, 8, "}");
 }
 

@@ -56,8 +56,9 @@ static void header(lines *l, const syn_staged *p, const emit_plan *e)
     lines_comment(
         l, 0, 0,
         HB_STR("A rank does one stage, with the ranks of that stage. Its slots say which "
-               "micro-batch goes forward and which backward next. op_send hands a value to a port, "
-               "op_recv waits for one. What a forward pass leaves for the backward pass lies in a "
+               "micro-batch goes forward and which backward next, and where that waits for time, "
+               "which has its weight gradients made. op_send hands a value to a port, "
+               "op_recv waits for one. What they leave for each other lies in a "
                "ring, one place for each micro-batch under way. Shapes are global: [8@rows 128] "
                "has its first dim cut by the table rows of its stage, [8 128] is whole on every "
                "rank of it. Behind one, + says that every rank holds a part of a sum, ^ of a "
@@ -112,11 +113,11 @@ static void tables(lines *l, const syn_staged *p, pt *t)
 static void slots(pt *t)
 {
     const syn_program *p = t->p;
+    static const char *const words[] = {"", "HAP_FORWARD", "HAP_BACK", "HAP_WEIGHTS"};
     if (p->order.n == 0) return;
     hb_str *item = HB_ARRAY(t->a, hb_str, p->order.n);
     for (int i = 0; i < p->order.n; i++)
-        item[i] = hb_fmt(t->a, "%s(%d)", p->order.p[i].back ? "HAP_BACK" : "HAP_FORWARD",
-                         p->order.p[i].m);
+        item[i] = hb_fmt(t->a, "%s(%d)", words[p->order.p[i].turn], p->order.p[i].m);
     lines_comment(&t->l, 0, 0,
                   hb_fmt(t->a, "Its slots, %d micro-batch%s under way at most.", p->g->depth,
                          p->g->depth > 1 ? "es" : ""));

@@ -14,7 +14,8 @@ static const char *turn_words(ir_turn t)
     return t == IR_BEFORE      ? "before"
            : t == IR_SLOT      ? "forward"
            : t == IR_SLOT_BACK ? "backward"
-                               : "behind";
+           : t == IR_AFTER     ? "behind"
+                               : "weights";
 }
 
 static void stage_table(hb_buf *out, const plan_parts *x, const emit_plan *about)
@@ -23,7 +24,8 @@ static void stage_table(hb_buf *out, const plan_parts *x, const emit_plan *about
     const syn_staged *p = x->staged;
     int k = p->g->micro_batches > 1 ? p->g->micro_batches : 1;
     hb_puts(out,
-            "Stages\n\nstage  devices  under way  forward  backward  update     waits  memory\n");
+            "Stages\n\nstage  devices  under way  forward  backward  weights  update     waits  "
+            "memory\n");
     for (int s = 0; s < p->n; s++) {
         const syn_stage *y = &p->stage[s];
         double filled, capacity, ahead = k > 1 ? y->before + y->after : y->before;
@@ -31,14 +33,18 @@ static void stage_table(hb_buf *out, const plan_parts *x, const emit_plan *about
         hb_printf(out, "%5d  %7d  %9d  ", s, y->program->mesh->n_ranks,
                   y->program->g->depth > 1 ? y->program->g->depth : 1);
         if (k > 1)
-            hb_printf(out, "%7.3f  %8.3f  %6.3f", y->forward * 1e3, y->backward * 1e3, ahead * 1e3);
+            hb_printf(out, "%7.3f  %8.3f  %7.3f  %6.3f", y->forward * 1e3, y->backward * 1e3,
+                      y->weights * 1e3, ahead * 1e3);
         else
-            hb_printf(out, "%25.3f", ahead * 1e3);
+            hb_printf(out, "%34.3f", ahead * 1e3);
         hb_printf(out, "  %6.1f %%  %.*s (%.0f %%)\n", 100 * (1 - y->busy / p->predicted_sec),
                   HB_ARG(emit_bytes(a, filled)), 100 * filled / capacity);
     }
-    hb_puts(out, "\nMilliseconds of one micro-batch; update: what is done once a step. Waits: the "
-                 "share of the\nstep in which a stage has nothing to do.\n\n");
+    hb_puts(
+        out,
+        "\nMilliseconds of one micro-batch; weights: their gradients, where they are a part of\nthe "
+        "slot of their own; update: what is done once a step. Waits: the share of the\nstep "
+        "in which a stage has nothing to do.\n\n");
     for (int s = 0; s < p->n; s++)
         verdict_wrapped(out, hb_fmt(a, "%d", s).p,
                         hb_fmt(a, "%.*s. %.*s", HB_ARG(say_name(a, emit_stage_words(a, p, s))),
@@ -116,6 +122,7 @@ static void put_stages(js *j, const syn_staged *p, const plan_parts *y, const em
         js_real(j, "before_ms", x->before * 1e3);
         js_real(j, "forward_ms", x->forward * 1e3);
         js_real(j, "backward_ms", x->backward * 1e3);
+        js_real(j, "weights_ms", x->weights * 1e3);
         js_real(j, "after_ms", x->after * 1e3);
         js_real(j, "waits_ms", x->waits * 1e3);
         js_real(j, "busy_ms", x->busy * 1e3);

@@ -122,7 +122,7 @@ static hb_str limits(hb_arena *a, const plan_parts *x)
               HB_ARG(say_percent(a, k->busy / p->predicted_sec)));
     if (p->g->micro_batches > 1)
         hb_printf(&b, ", %.*s forward and %.*s backward a micro-batch",
-                  HB_ARG(say_sec(a, k->forward)), HB_ARG(say_sec(a, k->backward)));
+                  HB_ARG(say_sec(a, k->forward)), HB_ARG(say_sec(a, k->backward + k->weights)));
     for (int s = 0; s < p->n; s++) {
         double waits = 1 - p->stage[s].busy / p->predicted_sec;
         if (s != pace && waits > LITTLE)
@@ -169,7 +169,7 @@ hb_str stages_why(hb_arena *a, const plan_parts *x, const emit_plan *about, int 
 {
     const syn_staged *p = x->staged;
     const syn_stage *k = &p->stage[s];
-    double speed = 0, filled, capacity, slot = k->forward + k->backward;
+    double speed = 0, filled, capacity, slot = k->forward + k->backward + k->weights;
     int layers = 0, slowest = 0;
     for (int i = 0; i < p->n; i++) {
         speed += speed_of(&x->part[i]);

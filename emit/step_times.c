@@ -316,8 +316,9 @@ step_times *step_times_of_stage(hb_arena *a, const emit_plan *e, const syn_stage
     step_times *t = times_new(a, e, total);
     int lanes = p->mesh->n_classes + p->mesh->n_axes;
     // Where the parts begin, by turn.
-    int first[] = {0, slot.first, slot.back, slot.end, p->instr.n};
-    if (slot.times < 2) first[1] = first[2] = first[3] = p->instr.n;
+    int first[] = {0, slot.first, slot.back, slot.weights, slot.end, p->instr.n};
+    for (int k = IR_SLOT; k <= IR_AFTER && slot.times < 2; k++)
+        first[k] = p->instr.n;
     for (int lane = 0; lane < lanes; lane++)
         t->span[lane] = HB_ARRAY(a, step_span, slot.times * p->instr.n + 1);
     for (int i = 0; i < p->instr.n; i++)

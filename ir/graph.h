@@ -181,11 +181,12 @@ typedef enum { IR_FORWARD, IR_BACKWARD, IR_UPDATE } ir_phase;
 
 // Where a node stands if the batch is cut in time (variant.h): before the micro-batches, in the
 // slot, which is done once for each of them, or behind the last. Else all stand before. The slot of
-// a stage (stages.h) is two slots, forward and backward, with others' between them.
-typedef enum { IR_BEFORE, IR_SLOT, IR_SLOT_BACK, IR_AFTER } ir_turn;
+// a stage (stages.h) has parts, with other micro-batches' between them: forward (IR_SLOT), backward
+// and, in a plan with weight gradients apart, these. To a graph they are of the backward part.
+typedef enum { IR_BEFORE, IR_SLOT, IR_SLOT_BACK, IR_SLOT_WEIGHTS, IR_AFTER } ir_turn;
 static inline bool ir_in_slot(ir_turn t)
 {
-    return t == IR_SLOT || t == IR_SLOT_BACK;
+    return t > IR_BEFORE && t < IR_AFTER;
 }
 
 typedef struct ir_node {

@@ -1,9 +1,9 @@
 // Stages of a pipeline: who has which layers and why, what goes between them.
 function stageRow(x, i) {
-    const busy = x.busy_ms / T, slot = x.forward_ms + x.backward_ms;
+    const busy = x.busy_ms / T, halves = [x.forward_ms, x.backward_ms + x.weights_ms], slot = halves[0] + halves[1];
     return h('tr', {}, h('td', {}, h('b', {}, `${i}`), ' ', h('span', {class: 'name'}, x.w), h('small', {}, said(x.why))),
         h('td', {class: 'r opt'}, x.under_way),
-        h('td', {class: 'r opt'}, slot ? ms(slot) : '', h('small', {}, slot ? `${ms(x.forward_ms)} and ${ms(x.backward_ms)}` : '')),
+        h('td', {class: 'r opt'}, slot ? ms(slot) : '', h('small', {}, slot ? `${ms(halves[0])} and ${ms(halves[1])}` : '')),
         h('td', {}, h('div', {class: 'tb'}, h('i', {style: `width:${100 * busy}%;background:var(--fwd)`}),
             h('i', {class: 'hatch', style: `width:${100 * Math.max(0, 1 - busy)}%;background:var(--wait)`})),
           h('small', {}, `${ms(x.busy_ms)}, waits ${percent(Math.max(0, 1 - busy))}`)),

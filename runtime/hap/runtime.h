@@ -168,18 +168,23 @@ typedef struct hap_port {
     int to;
     const char *got;
 } hap_port;
-// The next half of a slot: micro-batch m, forward or back.
+// The next part of a slot: micro-batch m, forward, back, or (back as well) weight gradients that
+// were left for later.
 typedef struct hap_slot {
     int64_t m;
-    bool back;
+    bool back, weights;
 } hap_slot;
 #define HAP_FORWARD(m)                                                                             \
     {                                                                                              \
-        (m), false                                                                                 \
+        (m), false, false                                                                          \
     }
 #define HAP_BACK(m)                                                                                \
     {                                                                                              \
-        (m), true                                                                                  \
+        (m), true, false                                                                           \
+    }
+#define HAP_WEIGHTS(m)                                                                             \
+    {                                                                                              \
+        (m), true, true                                                                            \
     }
 // Called before hap_mesh; returns this rank's stage. Tables live as long as the program. op_send
 // and op_recv name ports by their place in the table; a message that is sent may be overwritten at

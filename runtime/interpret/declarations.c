@@ -341,10 +341,11 @@ static hap_port read_port(interpreter *x)
     return p;
 }
 
-// HAP_FORWARD(3), HAP_BACK(3)
+// HAP_FORWARD(3), HAP_BACK(3), HAP_WEIGHTS(3)
 static hap_slot read_slot(interpreter *x)
 {
-    hap_slot s = {.back = is_word(x, W_HAP_BACK)};
+    hap_slot s = {.weights = is_word(x, W_HAP_WEIGHTS)};
+    s.back = s.weights || is_word(x, W_HAP_BACK);
     if (!s.back && !is_word(x, W_HAP_FORWARD)) refuse(x, x->at, "a slot like this one");
     x->at++;
     want_sign(x, '(');

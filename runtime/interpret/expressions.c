@@ -325,6 +325,7 @@ static value member(const interpreter *x, int at, const value *v, int name)
         const hap_slot *s = v->p;
         if (name == W_m) return value_of_int(s->m, true);
         if (name == W_back) return value_of_int(s->back, false);
+        if (name == W_weights) return value_of_int(s->weights, false);
         refuse(x, at, "a slot has no such member");
     }
     for (int i = 0; i < v->of->n; i++) {

@@ -96,16 +96,16 @@ typedef struct interpreter {
 } interpreter;
 
 // Words of C and of hap/runtime.h and hap/table.h that are no functions; their numbers as names.
-#define INTERPRET_WORDS(X)                                                                         \
+#define INTERPRET_WORDS(X)                                                                                  \
     X(static) X(const) X(typedef) X(struct) X(void) X(int) X(int64_t) X(unsigned) X(char)          \
     X(for) X(while) X(if) X(else) X(switch) X(case) X(break) X(return) X(main) X(argc) X(argv)     \
     X(r) X(hap_rank) X(hap_tensor) X(hap_event) X(hap_cuts) X(hap_place) X(hap_stage) X(hap_port)  \
     X(hap_slot) X(hap_ints) X(hap_lr) X(NULL) X(true) X(false) X(HAP_CUT) X(HAP_N) X(HAP_INTS)     \
     X(AXIS) X(FORM_PUT) X(HAP_FILL) X(HAP_NORMAL) X(HAP_UNIFORM) X(HAP_IOTA) X(HAP_FORWARD)        \
-    X(HAP_BACK) X(HAP_X4) X(HAP_X8) X(HAP_X16) X(HAP_X32) X(HAP_X64) X(HAP_X128) X(HAP_X256)       \
+    X(HAP_BACK) X(HAP_WEIGHTS) X(HAP_X4) X(HAP_X8) X(HAP_X16) X(HAP_X32) X(HAP_X64) X(HAP_X128) X(HAP_X256)       \
     X(HAP_X512) X(HAP_X1024) X(ONE) X(EACH) X(ALL) X(EACH_FROM) X(ALL_FROM) X(SOME) X(LIST)        \
     X(AT) X(AT_SYM) X(VIEW) X(VIEWS) X(VIEW_LIST) X(AS_INPUT) X(AS_PARAM) X(AS_STATE)              \
-    X(AS_BUFFER) X(AS_CONST) X(AS_CONST_OF) X(m) X(back)
+    X(AS_BUFFER) X(AS_CONST) X(AS_CONST_OF) X(m) X(back) X(weights)
 typedef enum {
 #define WORD(word) W_##word,
     INTERPRET_WORDS(WORD)

@@ -8,7 +8,8 @@ void declare(interpreter *x, int at)
 {
     const token *k = &x->t.token[at];
     if (k->kind != TOK_NAME) refuse(x, at, "no name here");
-    bool ours = k->name < x->n_fixed && k->name != W_r && k->name != W_m && k->name != W_back;
+    bool ours = k->name < x->n_fixed && k->name != W_r && k->name != W_m && k->name != W_back &&
+                k->name != W_weights;
     if (ours || *k->at == '_' || strncmp(name_at(x, at), "HAP_", 4) == 0)
         refuse(x, at, "'%s' as a name of the program", name_at(x, at));
     x->known[k->name] = true;

@@ -311,15 +311,16 @@ static void put_range(writer *w, int first, int end)
     }
 }
 
-// Slots as a stage does them: half by half.
-static void put_halves(writer *w, const syn_slot *slot)
+// Slots as a stage does them: part by part.
+static void put_parts(writer *w, const syn_slot *slot)
 {
     const syn_program *p = w->p;
+    const int from[] = {0, slot->first, slot->back, slot->weights, slot->end};
     for (int i = 0; i < p->order.n; i++) {
-        const syn_half *h = &p->order.p[i];
+        const syn_slot_part *h = &p->order.p[i];
         w->slot = h->m;
         w->place = h->m % (p->g->depth > 0 ? p->g->depth : 1);
-        put_range(w, h->back ? slot->back : slot->first, h->back ? slot->end : slot->back);
+        put_range(w, from[h->turn], from[h->turn + 1]);
     }
     w->place = 0;
     w->slot = slot->times;
@@ -337,7 +338,7 @@ static void step(hb_arena *a, const syn_program *p, record *r)
     for (int i = 0; i < p->instr.n; i++)
         if (w.view[i]) HB_PUSH(a, &w.views_of[p->instr.p[i].in[0]], i);
     put_range(&w, 0, slot.first);
-    if (p->order.n > 0) put_halves(&w, &slot);
+    if (p->order.n > 0) put_parts(&w, &slot);
     for (; w.slot < slot.times; w.slot++)
         put_range(&w, slot.first, slot.end);
     put_range(&w, slot.end, p->instr.n);

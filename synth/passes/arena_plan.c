@@ -86,8 +86,7 @@ static arena_chunk chunk_of(planner *a, int unit, int residue)
 
 static bool waits(const planner *a, const arena_cell *c)
 {
-    const syn_slot *s = &a->live->slot;
-    return a->p->g->depth > 0 && c->def >= s->first && c->def < s->back && c->last >= s->back;
+    return a->p->g->depth > 0 && syn_waits_in_ring(&a->live->slot, c->def, c->last);
 }
 
 static int part_of(planner *a, int unit)

@@ -33,7 +33,8 @@ static syn_program *lower(syn_making *x)
 static syn_program *place_waits(syn_making *x)
 {
     syn_receive_late(x->program);
-    if (x->space->opt->gradients_first) syn_gradients_first(x->program);
+    syn_weight_gradients w = x->space->opt->weights;
+    if (w != SYN_WEIGHTS_AMONG) syn_gradients_first(x->program, w == SYN_WEIGHTS_APART);
     syn_sink_waits(x->program);
     return x->program;
 }

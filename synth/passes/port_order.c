@@ -172,12 +172,12 @@ static void find_feeds(const orderer *o, char *class)
     }
 }
 
-// waits: what needs a receive goes last.
-static void in_classes(syn_program *p, int first, int end, bool waits)
+// waits: what needs a receive goes last. Returns where what feeds no send begins.
+static int in_classes(syn_program *p, int first, int end, bool waits)
 {
     orderer o = {.a = hb_arena_new(), .p = p, .first = first, .end = end};
     char *class = HB_ARRAY(o.a, char, p->instr.n + 1);
-    int *to = HB_ARRAY(o.a, int, p->instr.n + 1), at = first;
+    int *to = HB_ARRAY(o.a, int, p->instr.n + 1), at = first, feeds = first;
     for (int i = 0; i < p->instr.n; i++) {
         to[i] = i;
         class[i] = FREE;
@@ -185,11 +185,15 @@ static void in_classes(syn_program *p, int first, int end, bool waits)
     if (waits) find_waits(&o, class);
     find_feeds(&o, class);
     for (char k = FEEDS; k < CLASSES; k++)
-        for (int i = first; i < end; i++)
-            if (class[i] == k) to[i] = at++;
+        for (int i = first; i < end; i++) {
+            if (class[i] != k) continue;
+            to[i] = at++;
+            feeds += k == FEEDS;
+        }
     hb_assert(at == end);
     syn_permute(p, to);
     hb_arena_free(o.a);
+    return feeds;
 }
 
 // --- what is sent once, in the last micro-batch ---
@@ -223,7 +227,7 @@ static int place_after(const orderer *o, int buffer, int start)
 }
 
 // A sum that is sent behind the micro-batches, perhaps converted: that goes to where it is
-// complete, into the backward half, done in the last micro-batch alone. before: as
+// complete, into the slot's end, done in the last micro-batch alone. before: as
 // syn_receive_late's.
 static void send_at_end(const orderer *o, int send, int *before)
 {
@@ -256,10 +260,13 @@ static void send_sums(syn_program *p)
     hb_arena_free(o.a);
 }
 
-void syn_gradients_first(syn_program *p)
+void syn_gradients_first(syn_program *p, bool apart)
 {
     const syn_slot slot = syn_slot_of(p);
-    if (slot.times > 1 && has_ports(p)) in_classes(p, slot.back, slot.end, false);
+    if (slot.times < 2 || !has_ports(p)) return;
+    int feeds = in_classes(p, slot.back, slot.end, false);
+    for (int i = feeds; i < slot.end && apart && feeds > slot.back; i++)
+        if (p->instr.p[i].turn == IR_SLOT_BACK) p->instr.p[i].turn = IR_SLOT_WEIGHTS;
 }
 
 void syn_send_first(syn_program *p)
@@ -267,5 +274,5 @@ void syn_send_first(syn_program *p)
     const syn_slot slot = syn_slot_of(p);
     if (slot.times < 2 || !has_ports(p)) return;
     send_sums(p);
-    in_classes(p, syn_slot_of(p).end, p->instr.n, true);
+    (void)in_classes(p, syn_slot_of(p).end, p->instr.n, true);
 }

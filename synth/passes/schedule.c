@@ -59,7 +59,8 @@ static int rise(scheduler *s, int at)
         const syn_instr *in = &s->p->instr.p[i];
         if (hidden >= start->sec[0]) return i + 1;
         if (i < s->slot.first && start->turn != IR_BEFORE) return i + 1;
-        if (start->turn == IR_SLOT_BACK && in->turn == IR_SLOT) return i + 1; // half by half
+        if (ir_in_slot(start->turn) && ir_in_slot(in->turn) && in->turn < start->turn)
+            return i + 1; // part by part
         s->mark++;
         mark_all(s, start, true);
         if (in->kind == SYN_START) return i + 1;
@@ -167,8 +168,9 @@ void syn_sink_waits(syn_program *p)
         if (p->instr.p[i].kind == SYN_WAIT) before[i] = need[p->instr.p[i].start];
     const syn_slot slot = s.slot;
     for (int i = 0; i < p->instr.n && slot.times > 1; i++) { // none lasts into the next micro-batch
-        int end = p->instr.p[i].turn == IR_SLOT ? slot.back : slot.end;
-        if (ir_in_slot(p->instr.p[i].turn) && before[i] > end) before[i] = end;
+        ir_turn turn = p->instr.p[i].turn;
+        int end = turn == IR_SLOT ? slot.back : turn == IR_SLOT_BACK ? slot.weights : slot.end;
+        if (ir_in_slot(turn) && before[i] > end) before[i] = end;
     }
     reorder(&s, before);
 }
@@ -213,7 +215,8 @@ void syn_raise_starts(syn_program *p)
             before[i] = to < i ? to : -1;
         }
     reorder(&s, before);
-    if (p->g->depth > 0) behind(p, syn_slot_of(p).back); // halves do not stand one behind the other
+    const syn_slot slot = syn_slot_of(p); // parts do not stand one behind the other
+    if (p->g->depth > 0) behind(p, slot.weights < slot.end ? slot.weights : slot.back);
 }
 
 // Largest share of a class's capacity that the sources and results of a collective take.

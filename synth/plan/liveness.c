@@ -216,7 +216,7 @@ double *syn_held_times(hb_arena *a, const syn_program *p, const int *birth, cons
         const syn_tensor *x = &p->tensors.p[t];
         bool held = birth[t] <= death[t] && part[birth[t]] != part[death[t]];
         times[t] = held && x->value >= 0 ? ir_tensor_times(p->g, x->value) : 1;
-        bool ring = birth[t] >= slot.first && birth[t] < slot.back && death[t] >= slot.back;
+        bool ring = syn_waits_in_ring(&slot, birth[t], death[t]);
         if (ring && p->g->depth > 1) times[t] *= p->g->depth;
     }
     return times;

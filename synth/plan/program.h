@@ -123,11 +123,12 @@ typedef struct syn_pair {
         sequential;
 } syn_pair;
 
-// Half a slot of a stage (ir/stages.h): micro-batch m, forward or backward.
-typedef struct syn_half {
+// A part of a stage's slot (ir/stages.h): of micro-batch m, forward (IR_SLOT), backward, or its
+// weight gradients.
+typedef struct syn_slot_part {
     int m;
-    bool back;
-} syn_half;
+    ir_turn turn;
+} syn_slot_part;
 
 typedef struct syn_program {
     hb_arena *arena;
@@ -148,12 +149,11 @@ typedef struct syn_program {
     bool has_sym; // some buffer lies in SEG_SYM (transport.c)
     bool no_put;  // was made without one-sided puts, for want of memory
     int64_t sym_bytes, local_bytes[CL_MAX_CLASSES]; // arena
-    // Of a stage. What its forward halves leave for the backward ones lies g->depth times one
-    // behind the other, at the end of SEG_LOCAL: micro-batch m in place m % depth. Its first byte
-    // and the bytes of a place; in which order halves are done, empty: one micro-batch after the
-    // other.
+    // Of a stage. What parts of its slot leave for later ones lies g->depth times one behind the
+    // other, at the end of SEG_LOCAL: micro-batch m in place m % depth. Its first byte and the
+    // bytes of a place; in which order parts are done, empty: one micro-batch after the other.
     int64_t ring_at[CL_MAX_CLASSES], ring_bytes[CL_MAX_CLASSES];
-    HB_VEC(syn_half) order;
+    HB_VEC(syn_slot_part) order;
     int64_t peak_bytes[CL_MAX_CLASSES]; // sym + local
     int64_t padded_bytes[CL_MAX_CLASSES],
         work_bytes[CL_MAX_CLASSES]; // GPUs: beside it (workspace.h)
@@ -166,21 +166,40 @@ typedef struct syn_program {
 // before the micro-batches (a wait for what the first one needs later) in the first alone, and what
 // belongs behind them (reductions of sums) in the last, beside what is left of the backward pass:
 // syn_once. times 1: there are none, and the range is empty.
-// back: where the backward half of a stage's slot begins; end, where there are no halves.
+// back: where the backward part of a stage's slot begins, weights: where weight gradients do that
+// are apart; end, where there are no such parts.
 typedef struct syn_slot {
-    int first, end, times, back;
+    int first, end, times, back, weights;
 } syn_slot;
 static inline syn_slot syn_slot_of(const syn_program *p)
 {
-    syn_slot s = {0, p->instr.n, p->g->micro_batches, 0};
-    if (s.times < 2) return (syn_slot){0, 0, 1, 0};
+    syn_slot s = {0, p->instr.n, p->g->micro_batches, 0, 0};
+    if (s.times < 2) return (syn_slot){0, 0, 1, 0, 0};
     while (s.first < p->instr.n && p->instr.p[s.first].turn == IR_BEFORE)
         s.first++;
     while (s.end > s.first && !ir_in_slot(p->instr.p[s.end - 1].turn))
         s.end--;
     for (s.back = s.first; s.back < s.end && p->instr.p[s.back].turn != IR_SLOT_BACK;)
         s.back++;
+    for (s.weights = s.back; s.weights < s.end && p->instr.p[s.weights].turn != IR_SLOT_WEIGHTS;)
+        s.weights++;
     return s;
+}
+// The part that an instruction of a range with slots stands in, by its place.
+static inline ir_turn syn_part_at(const syn_slot *s, int instr)
+{
+    if (s->times < 2 || instr < s->first) return IR_BEFORE;
+    return instr < s->back      ? IR_SLOT
+           : instr < s->weights ? IR_SLOT_BACK
+           : instr < s->end     ? IR_SLOT_WEIGHTS
+                                : IR_AFTER;
+}
+// Is what is made at one instruction and last read at another left by a part of the slot for a
+// later one?
+static inline bool syn_waits_in_ring(const syn_slot *s, int made, int read)
+{
+    ir_turn by = syn_part_at(s, made), reads = syn_part_at(s, read);
+    return by == IR_SLOT ? reads > by : by == IR_SLOT_BACK && reads == IR_SLOT_WEIGHTS;
 }
 // Is an instruction of the range done in the first or the last micro-batch alone?
 static inline bool syn_once(const syn_program *p, const syn_slot *s, int instr)

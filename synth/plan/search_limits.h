@@ -60,7 +60,7 @@
 #define SYN_STAGE_NEAR  1.15 // times the best: a pipeline this slow by its table is not [set]
 #define SYN_DEPTH_TRIES 5    // depths that are tried [set]
 #define SYN_DEPTH_STEP  0.5  // times the depth of 1F1B, between two of them [set]
-#define SYN_DEPTH_NEAR  0.01 // share: so much slower, for fewer micro-batches under way [set]
+#define SYN_DEPTH_NEAR  0.002 // share: so much slower, for fewer micro-batches under way [set]
 
 // --- additive searches: how near the optimum (candidates.c, explore.c) ---
 #define SYN_SEARCH_GAP 1e-3 // share: searches on the way; the chosen plan's is closed [tried]

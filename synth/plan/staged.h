@@ -13,9 +13,10 @@ typedef struct syn_stage {
     int first_layer, n_layers;
     syn_program *program; // on some or all of its devices
     int first_rank;       // of its ranks among all of the plan
-    // Predicted seconds of the stage alone: before the micro-batches, of one forward and one
-    // backward, behind the last. Without micro-batches: all of it is before.
-    double before, forward, backward, after;
+    // Predicted seconds of the stage alone: before the micro-batches, of one forward, one backward,
+    // of weight gradients (0: they are no part of their own), behind the last. Without
+    // micro-batches: all of it is before.
+    double before, forward, backward, weights, after;
     double busy, waits, ends; // in the whole: computing and its own communication, waiting for
                               // others; when its last call has ended
 } syn_stage;

@@ -54,22 +54,25 @@ static void price_port(hb_arena *a, syn_staged *p, int port)
 
 // --- stages ---
 
+enum { PARTS = IR_AFTER + 1 };
+
 typedef struct cutting {
     const syn_program *p;
     syn_slot slot;
     cost_timeline time;
-    double *ends;    // by instr: seconds after the begin of its part, all classes done
-    double part[4];  // seconds: before, forward, backward, behind
-    double last;     // of the backward half of the last micro-batch
-    double net[5];   // seconds of own transfers over the network, by part; 4: as `last`
-    double shown;    // share of them that nothing hides
-    double begin[4]; // when they begin in the stage's own timeline, of the last micro-batch
+    double *ends;       // by instr: seconds after the begin of its part, all classes done
+    double part[PARTS]; // seconds: before, forward, backward, weight gradients, behind
+    double last;        // of the last part of the last micro-batch's slot
+    double
+        net[PARTS + 1]; // seconds of own transfers over the network, by part; at the end: as `last`
+    double shown;       // share of them that nothing hides
+    double begin[PARTS]; // when they begin in the stage's own timeline, of the last micro-batch
 } cutting;
 
-static int part_of(const cutting *c, int instr)
+// The last part of a slot, in which the last micro-batch does more.
+static ir_turn tail_of(const syn_slot *s)
 {
-    if (c->slot.times < 2 || instr < c->slot.first) return 0;
-    return instr < c->slot.back ? 1 : instr < c->slot.end ? 2 : 3;
+    return s->weights < s->end ? IR_SLOT_WEIGHTS : IR_SLOT_BACK;
 }
 
 // When an instruction has ended: in the last micro-batch, if it is in the slot.
@@ -106,18 +109,22 @@ static double first_seconds(const cutting *c, int i)
 static void cut_slots(cutting *c, const double *border)
 {
     double *begin = c->begin;
-    begin[1] = c->time.last;
-    begin[2] = fmin(fmax(border[1], c->time.last), border[2]);
-    begin[3] = border[2];
+    double end = border[tail_of(&c->slot)];
+    begin[IR_SLOT] = c->time.last;
+    begin[IR_SLOT_BACK] = fmin(fmax(border[IR_SLOT], c->time.last), end);
+    begin[IR_SLOT_WEIGHTS] = fmin(fmax(border[IR_SLOT_BACK], begin[IR_SLOT_BACK]), end);
+    begin[IR_AFTER] = end;
     c->part[0] = c->time.last - (c->slot.times - 1) * c->time.round;
-    for (int i = c->slot.first; i < c->slot.end; i++) // is of the first forward half
+    for (int i = c->slot.first; i < c->slot.end; i++) // is of the first forward part
         if (at_first(c, i)) c->part[0] = fmax(c->part[0] - first_seconds(c, i), 0);
-    c->part[1] = fmin(begin[2] - begin[1], c->time.round);
-    c->part[2] = c->time.round - c->part[1];
-    c->last = border[2] - begin[2];
-    c->part[3] = c->time.total - border[2];
+    double left = c->time.round;
+    for (ir_turn t = IR_SLOT; t < tail_of(&c->slot); t++)
+        left -= c->part[t] = fmin(begin[t + 1] - begin[t], left);
+    c->part[tail_of(&c->slot)] = left;
+    c->last = end - begin[tail_of(&c->slot)];
+    c->part[IR_AFTER] = c->time.total - end;
     for (int i = 0; i < c->p->instr.n; i++)
-        c->ends[i] = fmax(c->ends[i] - begin[part_of(c, i)], 0);
+        c->ends[i] = fmax(c->ends[i] - begin[syn_part_at(&c->slot, i)], 0);
 }
 
 static void cut_transfers(cutting *c)
@@ -127,23 +134,24 @@ static void cut_transfers(cutting *c)
     for (int i = 0; i < c->p->instr.n; i++) {
         const syn_instr *in = &c->p->instr.p[i];
         if (in->kind != SYN_START || !syn_crosses(c->p, in->axes)) continue;
-        int part = part_of(c, i);
+        ir_turn part = syn_part_at(&c->slot, i);
         double sec = in->sec[0] / (once(c, i) ? 1 : syn_instr_slots(c->p, in));
         if (!once(c, i) || at_first(c, i)) c->net[part] += sec;
-        if (part == 2) c->net[4] += sec;
+        if (part == tail_of(&c->slot)) c->net[PARTS] += sec;
     }
 }
 
 static void cut_times(hb_arena *a, cutting *c)
 {
-    double border[4] = {0};
+    double border[PARTS] = {0};
     int n = c->p->instr.n;
     c->ends = HB_ARRAY(a, double, n + 1);
     for (int i = 0; i < n; i++) {
         bool works = c->p->instr.p[i].kind != SYN_START;
-        int part = part_of(c, i);
+        ir_turn part = syn_part_at(&c->slot, i);
         c->ends[i] = end_of(c, i);
-        if (works && part < 3 && !at_first(c, i)) border[part] = fmax(border[part], c->ends[i]);
+        if (works && part < IR_AFTER && !at_first(c, i))
+            border[part] = fmax(border[part], c->ends[i]);
     }
     if (c->slot.times > 1)
         cut_slots(c, border);
@@ -167,18 +175,18 @@ static void put_item(hb_arena *a, items *to, cost_item x, syn_stage_piece piece)
 }
 
 // One part of the step, cut at its ends of ports; m: of which micro-batch. What the first alone
-// does takes its seconds besides; the last one's backward half has a length of its own.
-static void put_part(hb_arena *a, const cutting *c, int part, int m, items *to)
+// does takes its seconds besides; the last one's last part has a length of its own.
+static void put_part(hb_arena *a, const cutting *c, ir_turn part, int m, items *to)
 {
-    const int from[5] = {0, c->slot.first, c->slot.back, c->slot.end, c->p->instr.n};
+    const int from[PARTS + 1] = {0,           c->slot.first, c->slot.back, c->slot.weights,
+                                 c->slot.end, c->p->instr.n};
     bool slots = c->slot.times > 1, last = m == c->slot.times - 1;
     int first = slots ? from[part] : 0, end = slots ? from[part + 1] : c->p->instr.n;
-    bool longer = part == 2 && last;
+    bool longer = part == tail_of(&c->slot) && last;
     double at = 0, done = 0, besides = 0, len = longer ? c->last : c->part[part];
-    double net = len > 0 ? fmin(c->net[longer ? 4 : part] / len, 1) : 0;
+    double net = len > 0 ? fmin(c->net[longer ? PARTS : (int)part] / len, 1) : 0;
     cost_item x = {.net = (float)net, .shown = (float)(net * c->shown)};
-    static const ir_turn turns[] = {IR_BEFORE, IR_SLOT, IR_SLOT_BACK, IR_AFTER};
-    syn_stage_piece piece = {.turn = turns[part], .m = m};
+    syn_stage_piece piece = {.turn = part, .m = m};
     for (int i = first; i < end; i++) {
         const syn_instr *in = &c->p->instr.p[i];
         const ir_node *n = in->kind == SYN_OP ? &c->p->g->nodes.p[in->node] : NULL;
@@ -210,10 +218,10 @@ static void put_part(hb_arena *a, const cutting *c, int part, int m, items *to)
 static items put_stage(hb_arena *a, const syn_stage *s, const cutting *c, cost_stage *out)
 {
     items all = {0};
-    put_part(a, c, 0, 0, &all);
+    put_part(a, c, IR_BEFORE, 0, &all);
     for (int i = 0; i < s->program->order.n; i++)
-        put_part(a, c, s->program->order.p[i].back ? 2 : 1, (int)s->program->order.p[i].m, &all);
-    if (c->slot.times > 1) put_part(a, c, 3, 0, &all);
+        put_part(a, c, s->program->order.p[i].turn, s->program->order.p[i].m, &all);
+    if (c->slot.times > 1) put_part(a, c, IR_AFTER, 0, &all);
     *out = (cost_stage){.n = all.item.n, .item = all.item.p};
     return all;
 }
@@ -223,10 +231,11 @@ static cutting cut_stage(hb_arena *a, syn_stage *s)
     cutting c = {.p = s->program, .slot = syn_slot_of(s->program)};
     syn_simulate_in(a, s->program, &c.time, true);
     cut_times(a, &c);
-    s->before = c.part[0];
-    s->forward = c.part[1];
-    s->backward = c.part[2];
-    s->after = c.part[3];
+    s->before = c.part[IR_BEFORE];
+    s->forward = c.part[IR_SLOT];
+    s->backward = c.part[IR_SLOT_BACK];
+    s->weights = c.part[IR_SLOT_WEIGHTS];
+    s->after = c.part[IR_AFTER];
     return c;
 }
 

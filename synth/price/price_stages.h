@@ -25,7 +25,7 @@ double syn_price_orders(syn_stage_prices *x);
 // What a stage does when: work of one of its parts (turn), of micro-batch m, cut where it sends or
 // receives.
 typedef struct syn_stage_piece {
-    ir_turn turn;      // BEFORE, SLOT (forward), SLOT_BACK, AFTER
+    ir_turn turn;      // BEFORE, AFTER, or a part of the slot
     int m;             // 0 out of micro-batches
     double from, work; // seconds of the stage's own timeline (syn_simulate_in)
     double begin, end; // of the step; behind begin + work it waits for a message

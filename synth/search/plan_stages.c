@@ -16,7 +16,7 @@
 typedef struct known_stage {
     const ir_graph *g;
     const cl_cluster *machines;
-    bool gradients_first;
+    syn_weight_gradients weights;
     int depth; // that it was planned for
     syn_result result;
 } known_stage;
@@ -108,13 +108,12 @@ syn_known_stages *syn_known_stages_new(hb_arena *a)
 
 // A known plan of an equal stage, with as much room at least; or that there is none with less.
 static const known_stage *known_of(const planner *x, const ir_graph *g, const cl_cluster *c,
-                                   bool gradients_first)
+                                   syn_weight_gradients weights)
 {
     for (int i = 0; x->known && i < x->known->stage.n; i++) {
         const known_stage *k = &x->known->stage.p[i];
         bool ok = k->result.status == SYN_OK;
-        if (k->gradients_first == gradients_first &&
-            (ok ? k->depth >= g->depth : k->depth <= g->depth) &&
+        if (k->weights == weights && (ok ? k->depth >= g->depth : k->depth <= g->depth) &&
             syn_same_machines(c, k->machines) && syn_same_graph(g, k->g))
             return k;
     }
@@ -122,25 +121,25 @@ static const known_stage *known_of(const planner *x, const ir_graph *g, const cl
 }
 
 // Keeps a stage as it was planned: its plan may be placed anew and named.
-static void learn(planner *x, const ir_graph *g, const cl_cluster *c, bool gradients_first,
+static void learn(planner *x, const ir_graph *g, const cl_cluster *c, syn_weight_gradients weights,
                   const syn_result *r)
 {
     if (!x->known || (r->status != SYN_OK && r->status != SYN_INFEASIBLE)) return;
-    known_stage k = {g, c, gradients_first, g->depth, *r};
+    known_stage k = {g, c, weights, g->depth, *r};
     if (r->status == SYN_OK) k.result.program = syn_program_for(x->a, r->program, g, c);
     HB_PUSH(x->a, &x->known->stage, k);
 }
 
 // What comes in is no work of the stage: it is counted in the search, so that no more comes than is
 // read, and with the messages.
-static syn_result plan_graph(planner *x, syn_staged *p, int s, bool gradients_first)
+static syn_result plan_graph(planner *x, syn_staged *p, int s, syn_weight_gradients weights)
 {
     ir_graph *g = p->cut->graph[s];
     syn_options o = *x->o;
     o.baselines = false;
-    o.gradients_first = gradients_first;
+    o.weights = weights;
     const cl_cluster *c = x->models[s].cluster;
-    const known_stage *known = known_of(x, g, c, gradients_first);
+    const known_stage *known = known_of(x, g, c, weights);
     if (known) {
         syn_result res = known->result;
         if (res.program) res.program = syn_program_for(x->a, res.program, g, c);
@@ -161,7 +160,7 @@ static syn_result plan_graph(planner *x, syn_staged *p, int s, bool gradients_fi
         own.port_bandwidth = 0;
         (void)syn_simulate_plan(res.program, &own, &t);
     }
-    learn(x, g, c, gradients_first, &res);
+    learn(x, g, c, weights, &res);
     return res;
 }
 
@@ -179,7 +178,7 @@ static bool plan_stage(planner *x, syn_staged *p, int s, syn_staged_result *r)
         p->cut->graph[s]->depth = p->cut->graph[like]->depth; // places of its ring
         return true;
     }
-    syn_result res = plan_graph(x, p, s, false);
+    syn_result res = plan_graph(x, p, s, x->o->weights);
     if (res.status != SYN_OK) {
         r->status = res.status;
         r->why = stage_text(x, s, res.why);
@@ -217,9 +216,9 @@ static void order(planner *x, syn_staged *p)
     syn_choose_orders(x->a, p, most);
 }
 
-// A program for each stage with weight gradients behind the sends of its backward half. NULL: as
-// they are.
-static syn_program **plan_gradients_first(planner *x, syn_staged *p)
+// A program for each stage with weight gradients behind the sends of its backward part, or apart.
+// NULL: as they are.
+static syn_program **plan_weights(planner *x, syn_staged *p, syn_weight_gradients weights)
 {
     syn_program **new = HB_ARRAY(x->a, syn_program *, p->n);
     bool any = false;
@@ -234,7 +233,7 @@ static syn_program **plan_gradients_first(planner *x, syn_staged *p)
             new[s] = syn_program_for(x->a, new[like], g, p->stage[s].cluster);
         } else {
             g->depth = depth_of(x, s, g->micro_batches);
-            syn_result res = plan_graph(x, p, s, true);
+            syn_result res = plan_graph(x, p, s, weights);
             new[s] = res.status == SYN_OK ? res.program : NULL;
             g->depth = depth; // that of the program so far
         }
@@ -267,20 +266,24 @@ static bool faster_with(planner *x, syn_staged *p, syn_program *const *program)
     return false;
 }
 
-// Stages wait for each other less if gradients are sent first, but inside them less is left to hide
-// collectives. Takes what is faster: in all stages, and where they are few, in each.
-static void gradients_first(planner *x, syn_staged *p)
+// Stages wait for each other less if gradients are sent first, and less still if weight gradients
+// wait until there is time; but inside them less is left to hide collectives, and more is held.
+// Takes what is faster: in all stages, and where they are few, in each.
+static void move_weights(planner *x, syn_staged *p)
 {
-    syn_program **other = plan_gradients_first(x, p), **one = HB_ARRAY(x->a, syn_program *, p->n);
-    if (!other) return;
+    syn_program **one = HB_ARRAY(x->a, syn_program *, p->n);
     bool few = p->n <= SYN_STAGE_MOVES;
-    for (int s = 0; s < p->n; s++)
-        one[s] = p->stage[s].program;
-    if (faster_with(x, p, other)) other = hb_copy(x->a, one, sizeof *one * (size_t)p->n);
-    for (int s = 0; s < p->n && few; s++) {
-        memset(one, 0, sizeof *one * (size_t)p->n);
-        one[s] = other[s];
-        if (one[s] && one[s] != p->stage[s].program) (void)faster_with(x, p, one);
+    for (int w = (int)x->o->weights + 1; w <= SYN_WEIGHTS_APART; w++) {
+        syn_program **other = plan_weights(x, p, (syn_weight_gradients)w);
+        if (!other) continue;
+        for (int s = 0; s < p->n; s++)
+            one[s] = p->stage[s].program;
+        if (faster_with(x, p, other)) other = hb_copy(x->a, one, sizeof *one * (size_t)p->n);
+        for (int s = 0; s < p->n && few; s++) {
+            memset(one, 0, sizeof *one * (size_t)p->n);
+            one[s] = other[s];
+            if (one[s] && one[s] != p->stage[s].program) (void)faster_with(x, p, one);
+        }
     }
 }
 
@@ -306,7 +309,7 @@ static syn_staged_result plan(planner *x, const ir_graph *g)
         p->stage[s].n_layers = (s + 1 < x->n ? first[s + 1] : layers) - first[s];
     }
     order(x, p);
-    gradients_first(x, p);
+    move_weights(x, p);
     r.status = SYN_OK;
     r.plan = p;
     return r;

@@ -23,16 +23,28 @@ typedef struct orders {
     cost_slot **slot;  // by stage
 } orders;
 
+static bool apart(const syn_program *p)
+{
+    const syn_slot s = syn_slot_of(p);
+    return s.weights < s.end;
+}
+
+static void back(hb_arena *a, syn_program *p, int m)
+{
+    HB_PUSH(a, &p->order, (syn_slot_part){m, IR_SLOT_BACK});
+    if (apart(p)) HB_PUSH(a, &p->order, (syn_slot_part){m, IR_SLOT_WEIGHTS});
+}
+
 void syn_order_1f1b(hb_arena *a, syn_program *p, int depth)
 {
-    int k = p->g->micro_batches, back = 0;
+    int k = p->g->micro_batches, next = 0;
     p->order.n = 0;
     for (int m = 0; m < k && k > 1; m++) {
-        HB_PUSH(a, &p->order, (syn_half){m, false});
-        if (m + 1 >= depth) HB_PUSH(a, &p->order, (syn_half){back++, true});
+        HB_PUSH(a, &p->order, (syn_slot_part){m, IR_SLOT});
+        if (m + 1 >= depth) back(a, p, next++);
     }
-    while (k > 1 && back < k)
-        HB_PUSH(a, &p->order, (syn_half){back++, true});
+    while (k > 1 && next < k)
+        back(a, p, next++);
 }
 
 // How many places the ring may have in memory.
@@ -49,13 +61,18 @@ static int room_for(const syn_program *p, int most)
     return most > depth ? most : depth;
 }
 
+static int n_parts(const chooser *x, int s)
+{
+    return (apart(x->p->stage[s].program) ? 3 : 2) * x->micro;
+}
+
 static void keep(chooser *x, const orders *o)
 {
     for (int s = 0; s < x->p->n; s++) {
         syn_program *q = x->p->stage[s].program;
         q->order.n = 0;
-        for (int i = 0; i < 2 * x->micro; i++)
-            HB_PUSH(x->a, &q->order, (syn_half){o->slot[s][i].m, o->slot[s][i].back});
+        for (int i = 0; i < n_parts(x, s); i++)
+            HB_PUSH(x->a, &q->order, (syn_slot_part){o->slot[s][i].m, o->slot[s][i].turn});
     }
 }
 
@@ -67,16 +84,16 @@ static orders as_planned(chooser *x)
         const syn_program *q = x->p->stage[s].program;
         o.depth[s] = q->g->depth;
         o.under_way += q->g->depth;
-        o.slot[s] = hb_alloc(x->a, sizeof **o.slot * (size_t)(2 * x->micro));
+        o.slot[s] = hb_alloc(x->a, sizeof **o.slot * (size_t)n_parts(x, s));
         for (int i = 0; i < q->order.n; i++)
-            o.slot[s][i] = (cost_slot){(int)q->order.p[i].m, q->order.p[i].back};
+            o.slot[s][i] = (cost_slot){q->order.p[i].m, q->order.p[i].turn};
     }
     o.sec = syn_price_orders(x->prices);
     return o;
 }
 
-// At most `times` as many under way as 1F1B has.
-static orders played(chooser *x, double times)
+// At most `times` as many under way as 1F1B has; idle: as cost_order_slots takes it.
+static orders played(chooser *x, double times, double idle)
 {
     const syn_staged *p = x->p;
     orders o = {.depth = HB_ARRAY(x->a, int, p->n), .slot = HB_ARRAY(x->a, cost_slot *, p->n)};
@@ -85,14 +102,15 @@ static orders played(chooser *x, double times)
     int n_ports = 0;
     for (int s = 0; s < p->n; s++) {
         int depth = (int)fmin(x->most[s], ceil(times * (p->n - s)));
-        stage[s] =
-            (cost_pipe_stage){p->stage[s].before, p->stage[s].forward, p->stage[s].backward, depth};
+        const syn_stage *y = &p->stage[s];
+        stage[s] = (cost_pipe_stage){y->before,  y->forward,        y->backward,
+                                     y->weights, apart(y->program), depth};
     }
     for (int i = 0; i < p->cut->ports.n; i++) {
         const ir_port *q = &p->cut->ports.p[i];
         if (ir_in_slot(q->turn)) port[n_ports++] = (cost_pipe_port){q->from, q->to, p->port_sec[i]};
     }
-    cost_order_slots(x->a, p->n, stage, n_ports, port, x->micro, o.slot, o.depth);
+    cost_order_slots(x->a, p->n, stage, n_ports, port, x->micro, idle, o.slot, o.depth);
     for (int s = 0; s < p->n; s++)
         o.under_way += o.depth[s];
     keep(x, &o);
@@ -116,8 +134,9 @@ void syn_choose_orders(hb_arena *a, syn_staged *p, const int *most)
 {
     hb_arena *own = hb_arena_new();
     chooser x = {.a = a, .p = p, .micro = p->g->micro_batches};
-    orders try[SYN_DEPTH_TRIES + 1];
+    orders try[2 * SYN_DEPTH_TRIES + 1];
     int n = 1, best = 0;
+    bool any = false;
     x.prices = syn_stage_prices_new(a, p);
     x.most = HB_ARRAY(own, int, p->n);
     if (x.micro < 2) {
@@ -125,12 +144,15 @@ void syn_choose_orders(hb_arena *a, syn_staged *p, const int *most)
         hb_arena_free(own);
         return;
     }
-    for (int s = 0; s < p->n; s++)
+    for (int s = 0; s < p->n; s++) {
         x.most[s] = room_for(p->stage[s].program,
                              most && most[s] > 0 && most[s] < x.micro ? most[s] : x.micro);
+        any = any || apart(p->stage[s].program);
+    }
     try[0] = as_planned(&x);
-    for (; n <= SYN_DEPTH_TRIES && p->n > 1; n++)
-        try[n] = played(&x, 1 + (n - 1) * SYN_DEPTH_STEP);
+    for (int k = 0; k < SYN_DEPTH_TRIES && p->n > 1; k++)
+        for (int idle = 0; idle <= any; idle++)
+            try[n++] = played(&x, 1 + k * SYN_DEPTH_STEP, idle);
     for (int k = 1; k < n; k++)
         if (try[k].sec < try[best].sec) best = k;
     double near = try[best].sec * (1 + SYN_DEPTH_NEAR);

@@ -6,7 +6,7 @@
 #include "synth/plan/staged.h"
 
 // The order of 1F1B with so many micro-batches under way: depth - 1 forward, then one forward and
-// one backward in turn, then what is left.
+// one backward in turn, then what is left; weight gradients that are apart behind each backward.
 void syn_order_1f1b(hb_arena *a, syn_program *p, int depth);
 
 // Chooses orders, sets the depth of every stage's graph and places its ring; prices the plan.

@@ -26,6 +26,10 @@ typedef struct syn_lead {
     syn_strategy strategy; // whose plan it was
 } syn_lead;
 
+// Weight gradients of a stage: among the others, behind them (which are sent first), or as a part
+// of the slot of its own behind them.
+typedef enum { SYN_WEIGHTS_AMONG, SYN_WEIGHTS_LAST, SYN_WEIGHTS_APART } syn_weight_gradients;
+
 typedef struct syn_options {
     syn_strategy strategy;
     syn_mesh_choice mesh;
@@ -46,7 +50,7 @@ typedef struct syn_options {
     bool brief;                   // starting ratios alone, without what makes a plan better still
     const bool *devices;          // by rank of the cluster: these alone, all; NULL: any
     struct syn_known_sets *known; // of devices, from other variants of the step; NULL: none
-    bool gradients_first;         // of a stage: they are sent before weight gradients are made
+    syn_weight_gradients weights; // of a stage: when they are made; of a plan of stages: or later
     bool wary;                    // of few layers: workspace counts, as far as it is known
     // Where memory binds: states may lie where it is free, workspace counts from the first plan.
     bool memory_first;

@@ -8,8 +8,10 @@
 // Orders of slots (costmodel/slot_order.h).
 //
 //  is_1f1b        equal stages, messages for nothing, the depth of 1F1B: its order
-//  random_orders  random stages, some ports past others: each half once and in turn, as many under
-//                 way as said and no more than allowed, no stage idle beside a half that was ready
+//  random_orders  random stages, some with weight gradients apart, some ports past others: each
+//  part
+//                 once and in turn, as many under way as said and no more than allowed, no stage
+//                 idle beside a part that was ready (weight gradients: if there was time for them)
 
 #include <check.h>
 #include <math.h>
@@ -196,6 +198,7 @@ enum { MICRO = 12 };
 
 typedef struct pipe {
     int n, n_ports, micro;
+    double idle;
     cost_pipe_stage stage[MAX_STAGES];
     cost_pipe_port port[2 * MAX_STAGES];
     cost_slot *order[MAX_STAGES];
@@ -204,7 +207,13 @@ typedef struct pipe {
 
 static void order(hb_arena *a, pipe *p)
 {
-    cost_order_slots(a, p->n, p->stage, p->n_ports, p->port, p->micro, p->order, p->under_way);
+    cost_order_slots(a, p->n, p->stage, p->n_ports, p->port, p->micro, p->idle, p->order,
+                     p->under_way);
+}
+
+static bool is_back(const cost_slot *x, int m)
+{
+    return x->turn == IR_SLOT_BACK && x->m == m;
 }
 
 START_TEST(is_1f1b)
@@ -214,7 +223,7 @@ START_TEST(is_1f1b)
         for (int micro = 1; micro <= MICRO; micro++) {
             pipe p = {.n = n, .micro = micro};
             for (int s = 0; s < n; s++) {
-                p.stage[s] = (cost_pipe_stage){0, 1, 2, n - s};
+                p.stage[s] = (cost_pipe_stage){.forward = 1, .backward = 2, .depth = n - s};
                 if (s > 0) p.port[p.n_ports++] = (cost_pipe_port){s - 1, s, 0};
                 if (s > 0) p.port[p.n_ports++] = (cost_pipe_port){s, s - 1, 0};
             }
@@ -223,15 +232,15 @@ START_TEST(is_1f1b)
                 int depth = n - s < micro ? n - s : micro, at = 0, back = 0;
                 ck_assert_int_eq(p.under_way[s], depth);
                 for (int m = 0; m < micro; m++) {
-                    ck_assert(!p.order[s][at].back && p.order[s][at].m == m);
+                    ck_assert(p.order[s][at].turn == IR_SLOT && p.order[s][at].m == m);
                     at++;
                     if (m + 1 < depth) continue;
-                    ck_assert(p.order[s][at].back && p.order[s][at].m == back);
+                    ck_assert(is_back(&p.order[s][at], back));
                     at++;
                     back++;
                 }
                 for (; back < micro; back++, at++)
-                    ck_assert(p.order[s][at].back && p.order[s][at].m == back);
+                    ck_assert(is_back(&p.order[s][at], back));
             }
         }
     hb_arena_free(a);
@@ -241,9 +250,14 @@ END_TEST
 static pipe random_pipe(uint64_t *seed)
 {
     pipe p = {.n = 1 + (int)(drawn(seed) * MAX_STAGES), .micro = 1 + (int)(drawn(seed) * MICRO)};
+    p.idle = drawn(seed) < 0.5;
     for (int s = 0; s < p.n; s++) {
-        p.stage[s] = (cost_pipe_stage){drawn(seed), drawn(seed), 2 * drawn(seed),
-                                       1 + (int)(drawn(seed) * 2 * MAX_STAGES)};
+        p.stage[s] = (cost_pipe_stage){.before = drawn(seed),
+                                       .forward = drawn(seed),
+                                       .backward = 2 * drawn(seed),
+                                       .weights = drawn(seed),
+                                       .apart = drawn(seed) < 0.5,
+                                       .depth = 1 + (int)(drawn(seed) * 2 * MAX_STAGES)};
         for (int back = 0; back < 2 && s > 0; back++) // some skip stages
             for (int from = s - 1; from >= 0; from -= 2)
                 if ((from == s - 1 || drawn(seed) < 0.2) && p.n_ports < 2 * MAX_STAGES)
@@ -253,63 +267,100 @@ static pipe random_pipe(uint64_t *seed)
     return p;
 }
 
-// When a half was ready: behind its messages, if it was allowed by then.
-static double was_ready(const pipe *p, double (*end)[MICRO][2], int s, int m, bool back)
+enum { F, B, W, KINDS };
+static int kind_of(const cost_slot *x)
 {
-    double at = back ? end[s][m][false] : 0;
-    if (!back && m > 0) at = end[s][m - 1][false];
-    if (back && m > 0) at = fmax(at, end[s][m - 1][true]);
-    if (!back && m >= p->stage[s].depth) at = fmax(at, end[s][m - p->stage[s].depth][true]);
-    for (int i = 0; i < p->n_ports; i++) {
+    return (int)x->turn - IR_SLOT;
+}
+
+static int last_kind(const pipe *p, int s)
+{
+    return p->stage[s].apart ? W : B;
+}
+
+static double seconds_of(const pipe *p, int s, int kind)
+{
+    const cost_pipe_stage *x = &p->stage[s];
+    return kind == F ? x->forward : kind == B ? x->backward : x->weights;
+}
+
+// When a part was ready: behind its messages, if it was allowed by then.
+static double was_ready(const pipe *p, double (*end)[MICRO][KINDS], int s, int m, int kind)
+{
+    double at = kind > F ? end[s][m][kind - 1] : 0;
+    int depth = p->stage[s].depth;
+    if (m > 0) at = fmax(at, end[s][m - 1][kind]);
+    if (kind == F && m >= depth) at = fmax(at, end[s][m - depth][last_kind(p, s)]);
+    for (int i = 0; i < p->n_ports && kind < W; i++) {
         const cost_pipe_port *q = &p->port[i];
         double arrives = 0;
-        if (q->to != s || (q->to < q->from) != back) continue;
+        if (q->to != s || (q->to < q->from) != (kind == B)) continue;
         for (int k = 0; k <= m; k++)
-            arrives = fmax(arrives, end[q->from][k][back]) + q->sec;
+            arrives = fmax(arrives, end[q->from][k][kind]) + q->sec;
         at = fmax(at, arrives);
     }
     return at;
 }
 
+static int n_parts(const pipe *p, int s)
+{
+    return (last_kind(p, s) + 1) * p->micro;
+}
+
 // By iteration from below, given the orders.
-static void play_orders(const pipe *p, double (*end)[MICRO][2])
+static void play_orders(const pipe *p, double (*end)[MICRO][KINDS])
 {
     for (bool moved = true; moved;) {
         moved = false;
         for (int s = 0; s < p->n; s++) {
             double clock = p->stage[s].before;
-            for (int i = 0; i < 2 * p->micro; i++) {
+            for (int i = 0; i < n_parts(p, s); i++) {
                 const cost_slot *x = &p->order[s][i];
-                double at = fmax(clock, was_ready(p, end, s, x->m, x->back));
-                clock = at + (x->back ? p->stage[s].backward : p->stage[s].forward);
-                moved = moved || clock > end[s][x->m][x->back] + 1e-12;
-                end[s][x->m][x->back] = clock;
+                double *at = &end[s][x->m][kind_of(x)];
+                clock = fmax(clock, was_ready(p, end, s, x->m, kind_of(x)));
+                clock += seconds_of(p, s, kind_of(x));
+                moved = moved || clock > *at + 1e-12;
+                *at = clock;
             }
         }
     }
 }
 
-// Each half once, in order, no more under way than said; and nothing was begun while the other kind
-// had been ready before.
-static void check_pipe(const pipe *p, double (*end)[MICRO][2])
+// When the next part of a kind might have begun; 1e9: not yet.
+static double might_begin(const pipe *p, double (*end)[MICRO][KINDS], int s, const int *next,
+                          int kind)
+{
+    bool may = kind == F ? next[F] - next[last_kind(p, s)] < p->stage[s].depth
+                         : kind <= last_kind(p, s) && next[kind] < next[kind - 1];
+    return may && next[kind] < p->micro ? was_ready(p, end, s, next[kind], kind) : 1e9;
+}
+
+// Each part once, in order, no more under way than said. Nothing was begun while the other kind had
+// been ready before. Weight gradients did not stand in the way of what was ready, and waited only
+// for what left them too little time.
+static void check_pipe(const pipe *p, double (*end)[MICRO][KINDS])
 {
     for (int s = 0; s < p->n; s++) {
-        int next[2] = {0, 0}, most = 0;
+        int next[KINDS] = {0}, most = 0, last = last_kind(p, s);
         double clock = p->stage[s].before;
-        for (int i = 0; i < 2 * p->micro; i++) {
+        for (int i = 0; i < n_parts(p, s); i++) {
             const cost_slot *x = &p->order[s][i];
-            int other = next[!x->back];
-            ck_assert_int_eq(x->m, next[x->back]);
-            double begun =
-                end[s][x->m][x->back] - (x->back ? p->stage[s].backward : p->stage[s].forward);
-            bool may =
-                x->back ? other < p->micro && other - next[1] < p->stage[s].depth : other < next[0];
-            double ready = may ? fmax(clock, was_ready(p, end, s, other, !x->back)) : 1e9;
-            ck_assert_double_ge(ready, begun - 1e-9);
-            next[x->back]++;
-            clock = end[s][x->m][x->back];
-            if (next[0] - next[1] > most) most = next[0] - next[1];
-            ck_assert_int_le(next[1], next[0]);
+            int kind = kind_of(x);
+            ck_assert_int_eq(x->m, next[kind]);
+            double begun = end[s][x->m][kind] - seconds_of(p, s, kind);
+            for (int other = F; other <= B; other++) {
+                double ready = fmax(clock, might_begin(p, end, s, next, other));
+                if (other != kind && (kind != W || p->idle == 0))
+                    ck_assert_double_ge(ready, begun - 1e-9);
+            }
+            if (kind == W)
+                ck_assert_double_eq_tol(begun, clock, 1e-9);
+            else if (might_begin(p, end, s, next, W) < 1e9 && begun > clock + 1e-9)
+                ck_assert_double_lt(begun - clock, p->idle * p->stage[s].weights + 1e-9);
+            next[kind]++;
+            clock = end[s][x->m][kind];
+            if (next[F] - next[last] > most) most = next[F] - next[last];
+            ck_assert(next[B] <= next[F] && next[W] <= next[B]);
         }
         ck_assert_int_eq(most, p->under_way[s]);
         ck_assert_int_le(most, p->stage[s].depth);
@@ -322,7 +373,7 @@ START_TEST(random_orders)
     int n_cases = test_cases(100, 1000, 20000);
     for (int k = 0; k < n_cases; k++) {
         hb_arena *a = hb_arena_new();
-        static double end[MAX_STAGES][MICRO][2];
+        static double end[MAX_STAGES][MICRO][KINDS];
         memset(end, 0, sizeof end);
         pipe p = random_pipe(&seed);
         order(a, &p);

@@ -5,9 +5,13 @@
 //  equal       stages that are equal but for names and places take the same time
 //  random      random stacks of layers in 2 to 4 stages on unequal machines: all are proved; what
 //              they do when adds up to their step, no message is read before it is there
-//  orders      every order of slots with one half dropped, done twice or moved is rejected, unless
-//              each micro-batch is done once, forward before backward, no more of them are under
-//              way than the ring has places, and sums go in order: then it is accepted
+//  orders      every order of slots with one part dropped, done twice or moved is rejected, unless
+//              each micro-batch is done once, forward before backward before weight gradients that
+//              are apart, no more of them are under way than the ring has places, and sums go in
+//              order: then it is accepted
+//  apart       weight gradients apart: their part makes sums and sends nothing, what it needs lies
+//              in the ring; each order of cost_order_slots is proved; they are taken where they
+//              gain
 //  records     calls of ports dropped, doubled, or with other numbers are rejected; so are rings
 //              whose places overlap, sums that do not begin at zero
 //  graphs      stages whose graphs do not make up the step are rejected
@@ -65,7 +69,8 @@ static cl_cluster *cluster_of(hb_arena *a)
     return c;
 }
 
-static int limit[IR_MAX_STAGES]; // of micro-batches under way, by stage
+static int limit[IR_MAX_STAGES];     // of micro-batches under way, by stage
+static syn_weight_gradients weights; // at least so late
 
 // Stage s has layers from first[s] on and machine s.
 static syn_staged_result planned(hb_arena *a, ir_graph *g, int n, const int *first, int micro,
@@ -78,6 +83,7 @@ static syn_staged_result planned(hb_arena *a, ir_graph *g, int n, const int *fir
     syn_options o = syn_default_options();
     hb_diag *d = hb_diag_new(a);
     o.micro_batches = micro;
+    o.weights = weights;
     (void)syn_strategy_parse((hb_str){strategy, strlen(strategy)}, &o.strategy);
     for (int s = 0; s < n; s++) {
         bool *machine = HB_ARRAY(a, bool, c->n_machines);
@@ -176,11 +182,11 @@ static void check_pieces(hb_arena *a, const syn_staged *p)
         for (int from = 0; from < n[p->cut->ports.p[q].from]; from++) {
             const syn_stage_piece *x = &of[p->cut->ports.p[q].from][from];
             int found = 0, to = p->cut->ports.p[q].to;
+            bool once = !ir_in_slot(p->cut->ports.p[q].turn);
             if (x->port != q) continue;
             for (int i = 0; i < n[to]; i++) {
                 const syn_stage_piece *y = &of[to][i];
-                if (y->port != q || (x->turn != IR_BEFORE && x->turn != IR_AFTER && y->m != x->m))
-                    continue;
+                if (y->port != q || (!once && y->m != x->m)) continue;
                 found++;
                 ck_assert_double_ge(y->end, x->begin + x->work + p->port_sec[q] - near);
             }
@@ -205,6 +211,7 @@ START_TEST(random_plans)
                                             ? layers - first[s - 1] - (n - s)
                                             : 1);
         static const char *const strategies[] = {"auto", "dp-prop", "tp", "zero"};
+        weights = (syn_weight_gradients)random_below(&r, 3);
         ir_graph *g = small_mlp(a, 16, layers, width);
         syn_staged_result x =
             planned(a, g, n, first, 1 << random_below(&r, 4), strategies[random_below(&r, 4)]);
@@ -227,20 +234,30 @@ static bool proved(const syn_staged *p)
     return ok;
 }
 
-// Is an order right: each half once, forward first, no place of the ring taken before it is free,
-// sums in order?
+static bool is_apart(const syn_program *p)
+{
+    const syn_slot s = syn_slot_of(p);
+    return s.weights < s.end;
+}
+
+// Is an order right: each part once, in turn, no place of the ring taken before it is free, sums in
+// order? Weight gradients are of the micro-batch whose place they say.
 static bool legal(const syn_program *p)
 {
-    int k = p->g->micro_batches, depth = p->g->depth, back = 0;
-    bool done[64][2] = {{false}};
-    if (p->order.n != 2 * k) return false;
+    int k = p->g->micro_batches, depth = p->g->depth, next[IR_AFTER] = {0}, in[64];
+    ir_turn last = is_apart(p) ? IR_SLOT_WEIGHTS : IR_SLOT_BACK, did[64] = {IR_BEFORE};
+    bool done[64][IR_AFTER] = {{false}};
+    if (p->order.n != (int)last * k) return false;
     for (int i = 0; i < p->order.n; i++) {
-        const syn_half *h = &p->order.p[i];
-        if (h->m < 0 || h->m >= k || done[h->m][h->back]) return false;
-        if (h->back && (!done[h->m][false] || h->m != back++)) return false;
-        for (int m = h->m % depth; !h->back && m < k; m += depth)
-            if (m != h->m && done[m][false] && !done[m][true]) return false;
-        done[h->m][h->back] = true;
+        const syn_slot_part *h = &p->order.p[i];
+        if (h->m < 0 || h->m >= k || done[h->m][h->turn]) return false;
+        done[h->m][h->turn] = true;
+        int place = h->m % depth, m = h->turn == IR_SLOT_WEIGHTS ? in[place] : h->m;
+        bool free = did[place] == IR_BEFORE || did[place] == last;
+        if (h->turn == IR_SLOT ? !free : did[place] != h->turn - 1 || m != in[place]) return false;
+        if (h->turn != IR_SLOT && m != next[h->turn]++) return false;
+        in[place] = m;
+        did[place] = h->turn;
     }
     return true;
 }
@@ -250,20 +267,21 @@ static bool ascending(const syn_program *p)
 {
     int next = 0;
     for (int i = 0; i < p->order.n; i++)
-        if (!p->order.p[i].back && p->order.p[i].m != next++) return false;
+        if (p->order.p[i].turn == IR_SLOT && p->order.p[i].m != next++) return false;
     return true;
 }
 
 START_TEST(orders)
 {
     hb_arena *a = hb_arena_new();
+    weights = _i ? SYN_WEIGHTS_APART : SYN_WEIGHTS_AMONG;
     syn_staged *p = must_plan(a, tiny(a), 3, (const int[]){0, 1, 2}, 4, "dp-prop");
     int rejected = 0, accepted = 0;
     ck_assert(proved(p));
     for (int s = 0; s < 3; s++) {
         syn_program *x = p->stage[s].program;
         int n = x->order.n;
-        syn_half *was = hb_copy(a, x->order.p, sizeof *was * (size_t)n);
+        syn_slot_part *was = hb_copy(a, x->order.p, sizeof *was * (size_t)n);
         HB_ROOM(a, &x->order, n + 2);
         for (int kind = 0; kind < 3; kind++)
             for (int i = 0; i < n; i++)
@@ -279,7 +297,7 @@ START_TEST(orders)
                         memmove(x->order.p + i + 1, x->order.p + i, sizeof *was * (size_t)(n - i));
                         x->order.n++;
                     } else { // swapped
-                        syn_half h = x->order.p[i];
+                        syn_slot_part h = x->order.p[i];
                         x->order.p[i] = x->order.p[j];
                         x->order.p[j] = h;
                     }
@@ -300,9 +318,59 @@ START_TEST(orders)
 }
 END_TEST
 
+// A micro-batch's weight gradients are sums, and send nothing; what they need of before waits in
+// the ring.
+static void check_apart(const syn_program *p)
+{
+    const syn_slot slot = syn_slot_of(p);
+    int sums = 0, kept = 0;
+    for (int i = slot.weights; i < slot.end; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        const ir_node *n = in->kind == SYN_OP ? &p->g->nodes.p[in->node] : NULL;
+        sums += n && n->adds;
+        ck_assert(in->turn == IR_SLOT_WEIGHTS || in->turn == IR_AFTER);
+        ck_assert(!n || in->turn == IR_AFTER || !(ir_op_of(n->op)->flags & IR_PORT));
+        for (int k = 0; k < in->n_in && in->kind != SYN_WAIT; k++)
+            kept += in->in[k] >= 0 && p->tensors.p[in->in[k]].ring;
+    }
+    ck_assert_int_gt(sums, 0);
+    ck_assert_int_gt(kept, 0);
+}
+
+START_TEST(apart)
+{
+    hb_arena *a = hb_arena_new();
+    int later = 0, taken = 0;
+    for (int micro = 2; micro <= 8; micro *= 2) {
+        weights = SYN_WEIGHTS_APART;
+        syn_staged *p = must_plan(a, tiny(a), 3, (const int[]){0, 1, 2}, micro, "dp-prop");
+        ck_assert(!is_apart(p->stage[0].program)); // it sends no gradient
+        for (int s = 1; s < 3; s++) {
+            syn_program *x = p->stage[s].program;
+            ck_assert(is_apart(x) && legal(x));
+            check_apart(x);
+            check_pieces(a, p);
+            for (int i = 1; i < x->order.n; i++)
+                later += x->order.p[i].turn == IR_SLOT_WEIGHTS &&
+                         (x->order.p[i - 1].turn != IR_SLOT_BACK ||
+                          x->order.p[i - 1].m != x->order.p[i].m);
+        }
+        weights = SYN_WEIGHTS_AMONG;
+        syn_staged *best = must_plan(a, tiny(a), 3, (const int[]){0, 1, 2}, micro, "dp-prop");
+        ck_assert_double_le(best->predicted_sec, p->predicted_sec * (1 + SYN_DEPTH_NEAR));
+        for (int s = 1; s < 3; s++)
+            taken += is_apart(best->stage[s].program);
+    }
+    ck_assert_int_gt(later, 0);
+    ck_assert_int_gt(taken, 0);
+    hb_arena_free(a);
+}
+END_TEST
+
 START_TEST(rings)
 {
     hb_arena *a = hb_arena_new();
+    limit[0] = 2;
     syn_staged *p = must_plan(a, tiny(a), 2, (const int[]){0, 2}, 4, "dp-prop");
     syn_program *x = p->stage[0].program;
     ck_assert_int_eq(x->g->depth, 2);
@@ -608,8 +676,8 @@ START_TEST(waits)
     // The last stage wants activation 2 before it sends the gradient of 0, the first gradient 0
     // before it sends activation 2.
     for (int m = 0; m < 4; m++) {
-        last->order.p[m] = (syn_half){m, false};
-        last->order.p[4 + m] = (syn_half){m, true};
+        last->order.p[m] = (syn_slot_part){m, IR_SLOT};
+        last->order.p[4 + m] = (syn_slot_part){m, IR_SLOT_BACK};
     }
     rec[1] = record_from_plan(a, last);
     ck_assert(!syn_check_stages(a, p->g, p->cut, (const record *const *)rec, &why));
@@ -626,7 +694,8 @@ int main(void)
     tcase_add_test(t, one_stage);
     tcase_add_test(t, equal_stages);
     tcase_add_test(t, random_plans);
-    tcase_add_test(t, orders);
+    tcase_add_loop_test(t, orders, 0, 2);
+    tcase_add_test(t, apart);
     tcase_add_test(t, rings);
     tcase_add_test(t, records);
     tcase_add_test(t, depth);

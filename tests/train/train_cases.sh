@@ -217,6 +217,20 @@ staged_resume()
     cmp "$work/all.safetensors" "$work/rest.safetensors" || fail "checkpoints differ"
 }
 
+# CLUSTER STAGES STRATEGY SLOTS OTHER: the same losses with other slots in their place
+other_order()
+{
+    plan staged examples/gpt2-tiny/graph.json "$1" --stages "$2" --strategy "$3" --micro-batches 4 || return
+    run staged staged --steps 5 --json "${from[@]}" $(inputs gpt2-tiny)
+    local was=${4// /[[:space:]]*} # perhaps on two lines of the table
+    grep -zq "$was" "$work/staged/program.c" || fail "no slots $4"
+    sed -zi "s/$was/$5/" "$work/staged/program.c"
+    "$hapc" check --accept -q "$work/staged" || fail "$5 is refused"
+    run staged other --steps 5 --json "${from[@]}" $(inputs gpt2-tiny)
+    sed 's/,"ms.*//' "$work/staged.out" >"$work/both"
+    sed 's/,"ms.*//' "$work/other.out" | cmp - "$work/both" || fail "losses differ"
+}
+
 stages()
 {
     local three=$work/three.yaml two=$work/two.yaml four=$work/four.yaml graph=tests/graphs/gpt2-dropout.json
@@ -273,6 +287,7 @@ EOF
     staged gpt2-tiny "$three" 0@b,1@a,2@c --strategy dp-prop --micro-batches 4
     staged gpt2-tiny "$three" 0@a,1-2@b+c --strategy tp --micro-batches 2 --recompute 1-1
     staged gpt2-tiny "$three" 0@c,1@b,2@a --strategy zero --micro-batches 4
+    grep -q 'HAP_WEIGHTS(3)' "$work/staged/program.c" || fail "no weight gradients apart"
     staged_resume
     title "what plans of stages do not have is refused"
     local command
@@ -293,13 +308,11 @@ EOF
         run staged staged --steps 10 --json "${from[@]}" $(inputs gpt2-tiny) &&
         compare losses "$work/staged.out" "$work/with.out"
     title "another legal order of slots: the same bits"
-    plan staged examples/gpt2-tiny/graph.json clusters/laptop2x2.yaml --stages 0@left,1-2@right --strategy dp-prop --micro-batches 4 &&
-        run staged staged --steps 5 --json "${from[@]}" $(inputs gpt2-tiny) &&
-        sed -i 's/HAP_FORWARD(0), HAP_FORWARD(1), HAP_BACK(0)/HAP_FORWARD(0), HAP_BACK(0), HAP_FORWARD(1)/' "$work/staged/program.c" &&
-        grep -q 'FORWARD(0), HAP_BACK(0), HAP_FORWARD(1)' "$work/staged/program.c" &&
-        "$hapc" check --accept -q "$work/staged" && run staged other --steps 5 --json "${from[@]}" $(inputs gpt2-tiny)
-    sed 's/,"ms.*//' "$work/staged.out" >"$work/both"
-    sed 's/,"ms.*//' "$work/other.out" | cmp - "$work/both" || fail "losses differ"
+    other_order clusters/laptop2x2.yaml 0@left,1-2@right dp-prop \
+        'HAP_FORWARD(0), HAP_FORWARD(1), HAP_BACK(0)' 'HAP_FORWARD(0), HAP_BACK(0), HAP_FORWARD(1)'
+    title "weight gradients earlier and later: the same bits"
+    other_order "$three" 0@c,1@b,2@a zero 'HAP_WEIGHTS(1), HAP_BACK(3)' 'HAP_BACK(3), HAP_WEIGHTS(1)'
+    other_order "$three" 0@c,1@b,2@a zero 'HAP_FORWARD(2), HAP_WEIGHTS(0)' 'HAP_WEIGHTS(0), HAP_FORWARD(2)'
 }
 
 variants()
