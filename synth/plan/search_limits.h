@@ -52,6 +52,7 @@
 
 // --- stages (stage_costs.c, search_stages.c, stage_orders.c) ---
 #define SYN_STAGE_KEEP  2    // layers at each end of a run that a table of costs is made of [set]
+#define SYN_STAGE_ROOM  4    // times a memory that these few do not fit in, to know what they cost [set]
 #define SYN_STAGE_SETS  64   // multisets of machines: with more, all groups of a table have one size [set]
 #define SYN_STAGE_MIXED 16   // with more, all machines of a group are equal [set]
 #define SYN_STAGE_PLANS 4    // quickest pipelines of tables that are planned in full [set]

@@ -30,8 +30,8 @@ typedef struct found { // the quickest pipeline of one table
     pl_problem *table;
     int *group; // by its options
     syn_mesh_choice *mesh;
+    bool *again; // their blocks are computed again
     int64_t micro;
-    bool again;
 } found;
 
 struct syn_stage_search {
@@ -188,25 +188,27 @@ static const asked *costs_of(searcher *x, int of, int64_t micro, bool again)
     return &x->known.p[x->known.n - 1];
 }
 
-// A table: the options of some groups, by their costs.
-static int options_of(searcher *x, const grouping *g, pl_option *option, found *f)
+// A table: the options of some groups, by their costs. again: a stage may compute its blocks again.
+static int options_of(searcher *x, const grouping *g, bool again, pl_option *option, found *f)
 {
     int n = 0;
-    for (int i = 0; i < g->group.n && !over(x); i++) {
-        const asked *v = costs_of(x, g->group.p[i], f->micro, f->again);
-        if (!v->fits) continue;
-        f->group[n] = g->group.p[i];
-        f->mesh[n] = v->mesh;
-        option[n++] = v->costs;
-    }
+    for (int i = 0; i < g->group.n && !over(x); i++)
+        for (int k = 0; k <= again; k++) {
+            const asked *v = costs_of(x, g->group.p[i], f->micro, k);
+            if (!v->fits) continue;
+            f->group[n] = g->group.p[i];
+            f->mesh[n] = v->mesh;
+            f->again[n] = k;
+            option[n++] = v->costs;
+        }
     return n;
 }
 
 static void say_table(const searcher *x, const pl_problem *p, bool again, const pl_plan *plan)
 {
     if (!x->o->log) return;
-    fprintf(x->o->log, "stages: %d groups, %d micro-batches%s: ", p->n_options, p->rounds,
-            again ? ", computed again" : "");
+    fprintf(x->o->log, "stages: %d options, %d micro-batches%s: ", p->n_options, p->rounds,
+            again ? ", blocks computed again or not" : "");
     if (plan->n > 0)
         fprintf(x->o->log, "%d stages, %.6g ms, %d bottlenecks tried\n", plan->n, plan->sec * 1e3,
                 plan->n_tried);
@@ -241,19 +243,20 @@ static void leave_room(const pl_problem *p, pl_plan *plan)
     }
 }
 
-// The quickest pipeline with these groups and micro-batches. Its seconds, INFINITY if none is near
-// the best; then whether memory is why.
+// The quickest pipeline with these groups and micro-batches; again: stages may compute their blocks
+// again. Its seconds, INFINITY if none is near the best; then whether memory is why.
 static double look_at(searcher *x, const grouping *g, int64_t micro, bool again, double worth,
                       bool *tight)
 {
     const syn_chunk *c = chunk_of(x, micro, again);
-    pl_option *option = HB_ARRAY(x->a, pl_option, g->group.n + 1);
+    int most = 2 * g->group.n + 1;
+    pl_option *option = HB_ARRAY(x->a, pl_option, most);
     int *count = HB_ARRAY(x->a, int, x->kinds.n + 1);
-    found f = {.group = HB_ARRAY(x->a, int, g->group.n + 1),
-               .mesh = HB_ARRAY(x->a, syn_mesh_choice, g->group.n + 1),
-               .micro = micro,
-               .again = again};
-    int n = c ? options_of(x, g, option, &f) : 0;
+    found f = {.group = HB_ARRAY(x->a, int, most),
+               .mesh = HB_ARRAY(x->a, syn_mesh_choice, most),
+               .again = HB_ARRAY(x->a, bool, most),
+               .micro = micro};
+    int n = c ? options_of(x, g, again, option, &f) : 0;
     for (int k = 0; k < x->kinds.n; k++)
         count[k] = x->kinds.p[k].n;
     *tight = c && n == 0;
@@ -366,6 +369,18 @@ static bool take_machines(searcher *x, hb_arena *a, const found *f, syn_stage_wi
     return true;
 }
 
+// By block: is it computed again, as its stage has it? Layers are blocks where there are such.
+static bool *blocks_again(const searcher *x, hb_arena *a, const found *f)
+{
+    bool *again = HB_ARRAY(a, bool, x->step->n_blocks + 1);
+    for (int s = 0; s < f->plan.n; s++) {
+        const pl_stage *v = &f->plan.stage[s];
+        for (int l = v->first; l < v->first + v->n_layers && l < x->step->n_blocks; l++)
+            again[l] = f->again[v->option];
+    }
+    return again;
+}
+
 static syn_staged_result plan_found(searcher *x, hb_arena *a, syn_known_stages *known,
                                     const found *f)
 {
@@ -376,10 +391,7 @@ static syn_staged_result plan_found(searcher *x, hb_arena *a, syn_known_stages *
     syn_options o = *x->o;
     o.all_devices = o.all_devices || many(f);
     o.brief = many(f);
-    bool *all = HB_ARRAY(a, bool, x->step->n_blocks + 1);
-    for (int b = 0; b < x->step->n_blocks; b++)
-        all[b] = true;
-    ir_graph *v = ir_variant(a, x->step, f->micro, f->again ? all : NULL, x->d);
+    ir_graph *v = ir_variant(a, x->step, f->micro, blocks_again(x, a, f), x->d);
     if (!v || !take_machines(x, a, f, wish, model, rank)) return r;
     return syn_try_stages(a, v, x->m->cluster, f->plan.n, wish, model, rank, &o, known, x->d);
 }

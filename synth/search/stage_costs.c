@@ -265,7 +265,7 @@ static bool stays(const ir_graph *g, int node)
     return n->adds || (g->micro_batches > 1 && n->turn == IR_BEFORE);
 }
 
-// The largest share of a memory that a buffer takes.
+// The largest share of a memory that a buffer takes, of the memory that it was planned with.
 static double share_of(const syn_program *p, const syn_tensor *t)
 {
     double most = 0;
@@ -309,6 +309,18 @@ static double network_of(const cl_cluster *c, const cl_cluster *group)
     return c->network_bandwidth > 0 ? c->network_bandwidth * group->n_machines : (double)INFINITY;
 }
 
+// A group's model with so many times its memory.
+static cost_model *roomy(hb_arena *a, const cost_model *group, double times)
+{
+    cost_model *m = hb_copy(a, group, sizeof *group);
+    cl_cluster *c = hb_copy(a, group->cluster, sizeof *group->cluster);
+    c->cls = hb_copy(a, c->cls, sizeof *c->cls * (size_t)c->n_classes);
+    for (int k = 0; k < c->n_classes; k++)
+        c->cls[k].capacity = (int64_t)((double)c->cls[k].capacity * times);
+    m->cluster = c;
+    return m;
+}
+
 bool syn_stage_costs(hb_arena *a, const syn_chunk *c, const cl_cluster *whole,
                      const cost_model *group, const syn_options *o, pl_option *out,
                      syn_mesh_choice *mesh)
@@ -318,7 +330,13 @@ bool syn_stage_costs(hb_arena *a, const syn_chunk *c, const cl_cluster *whole,
     syn_options quick = *o;
     quick.baselines = false;
     quick.no_pairs = quick.all_devices = quick.brief = true;
+    // A stage has fewer layers, or none of the ends: what does not fit here may fit there.
+    double times = 1;
     syn_result r = syn_synthesize(own, c->graph, c->f, group, &quick);
+    if (r.status == SYN_INFEASIBLE) {
+        times = SYN_STAGE_ROOM;
+        r = syn_synthesize(own, c->graph, c->f, roomy(own, group, times), &quick);
+    }
     if (r.status == SYN_OK && r.program) {
         cutting x = {.p = r.program,
                      .layers = l,
@@ -336,9 +354,9 @@ bool syn_stage_costs(hb_arena *a, const syn_chunk *c, const cl_cluster *whole,
         out->forward = by_layer(a, l, x.forward, 1);
         out->backward = by_layer(a, l, x.backward, 1);
         out->ends = by_layer(a, l, l->share, x.before + x.after);
-        out->held = by_layer(a, l, l->share, b.held);
-        out->place = by_layer(a, l, b.place, 1);
-        out->room = 1 - fmax(b.most - b.held - places, 0);
+        out->held = by_layer(a, l, l->share, times * b.held);
+        out->place = by_layer(a, l, b.place, times);
+        out->room = 1 - times * fmax(b.most - b.held - places, 0);
     }
     hb_arena_free(own);
     return r.status == SYN_OK && r.program;

@@ -5,6 +5,8 @@
 //  worth    nothing that is not faster than what is known
 //  whole    a plan without stages that is of use only below so many seconds
 //  monotone no slower with a machine more, more memory, a faster network
+//  again    where memory binds, stages that need it compute their blocks again, others do not; it
+//           is no slower than if all did, and does not fit if none does
 //  few      one machine, or one layer, has no stages
 
 #include <check.h>
@@ -23,28 +25,34 @@
 static const double NEAR = 1.05;
 enum { ROOMY = 8192 }; // MiB
 
-// Machines of two devices of so many MiB, one of one slower with half of that; MB/s of the network.
-static cl_cluster *cluster_of(hb_arena *a, int network, int machines, int mib)
+static cl_cluster *cluster_from(hb_arena *a, hb_str text)
 {
     hb_diag *d = hb_diag_new(a);
     hb_source *src = HB_NEW(a, hb_source);
-    hb_str text = hb_fmt(
-        a,
-        "name: some\nmachines:\n"
-        "  - name: a\n    count: %d\n    devices:\n"
-        "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: %d MiB, memory_bandwidth: 8 GB/s}\n"
-        "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: %d MiB, memory_bandwidth: 8 GB/s}\n"
-        "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
-        "  - name: b\n    devices:\n"
-        "      - {name: slow, kind: cpu, f32: 25 GFLOP/s, memory: %d MiB, memory_bandwidth: 6 GB/s}\n"
-        "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
-        "network: {bandwidth: %d MB/s, latency: 20 us}\nsource: datasheet\n",
-        machines, mib, mib, mib / 2, network);
     *src = (hb_source){HB_STR("some.yaml"), text};
     cl_cluster *c = cl_read_source(a, src, "clusters/devices.yaml", d);
     if (!c) hb_diag_print(d, stderr);
     ck_assert(c);
     return c;
+}
+
+// Machines of two devices of so many MiB, one of one slower with half of that; MB/s of the network.
+static cl_cluster *cluster_of(hb_arena *a, int network, int machines, int mib)
+{
+    return cluster_from(
+        a,
+        hb_fmt(
+            a,
+            "name: some\nmachines:\n"
+            "  - name: a\n    count: %d\n    devices:\n"
+            "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: %d MiB, memory_bandwidth: 8 GB/s}\n"
+            "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: %d MiB, memory_bandwidth: 8 GB/s}\n"
+            "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
+            "  - name: b\n    devices:\n"
+            "      - {name: slow, kind: cpu, f32: 25 GFLOP/s, memory: %d MiB, memory_bandwidth: 6 GB/s}\n"
+            "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
+            "network: {bandwidth: %d MB/s, latency: 20 us}\nsource: datasheet\n",
+            machines, mib, mib, mib / 2, network));
 }
 
 static syn_staged_result searched(hb_arena *a, ir_graph *g, const cl_cluster *c, double worth)
@@ -215,6 +223,68 @@ START_TEST(monotone)
 }
 END_TEST
 
+// Two machines that the layers hardly fit on, and a slow one with room.
+static const char *const tight =
+    "name: tight\nmachines:\n"
+    "  - name: a\n    count: 2\n    devices:\n"
+    "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: 560 MiB, memory_bandwidth: 8 GB/s}\n"
+    "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
+    "  - name: b\n    devices:\n"
+    "      - {name: slow, kind: cpu, f32: 30 GFLOP/s, memory: 330 MiB, memory_bandwidth: 6 GB/s}\n"
+    "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
+    "network: {bandwidth: 20 MB/s, latency: 20 us}\nsource: datasheet\n";
+
+// The stages of a plan, planned with these blocks computed again.
+static double planned_again(hb_arena *a, ir_graph *g, const cl_cluster *c, const syn_staged *p,
+                            bool all)
+{
+    syn_stage_wish w[IR_MAX_STAGES];
+    cost_model m[IR_MAX_STAGES];
+    int *rank[IR_MAX_STAGES];
+    hb_diag *d = hb_diag_new(a);
+    bool *again = HB_ARRAY(a, bool, g->n_blocks + 1);
+    for (int b = 0; b < g->n_blocks; b++)
+        again[b] = all;
+    for (int s = 0; s < p->n; s++) {
+        bool *machine = HB_ARRAY(a, bool, c->n_machines);
+        for (int r = 0; r < p->stage[s].cluster->n_ranks; r++)
+            machine[c->machine_of[p->stage[s].cluster_rank[r]]] = true;
+        w[s] = (syn_stage_wish){.first_layer = p->stage[s].first_layer, .machine = machine};
+        rank[s] = HB_ARRAY(a, int, c->n_ranks);
+        ck_assert(syn_stage_model(a, &(cost_model){.cluster = c}, machine, rank[s], &m[s], d));
+    }
+    syn_options o = syn_default_options();
+    o.micro_batches = p->g->micro_batches;
+    o.again = again;
+    syn_staged_result x = syn_plan_stages(a, g, c, p->n, w, m, rank, &o, d);
+    return x.plan ? x.plan->predicted_sec : HUGE_VAL;
+}
+
+START_TEST(again)
+{
+    hb_arena *a = hb_arena_new();
+    ir_graph *g =
+        ir_build(a, "examples/vit/graph.json", &(ir_options){.batch = 32}, hb_diag_new(a));
+    ck_assert(g);
+    ir_blocks(g);
+    const cl_cluster *c = cluster_from(a, (hb_str){tight, strlen(tight)});
+    syn_staged_result x = searched(a, g, c, HUGE_VAL);
+    ck_assert_msg(x.plan, "%.*s", HB_ARG(x.why));
+    const ir_graph *v = x.plan->g;
+    ck_assert(v->recomputed.n > 0 && v->recomputed.n < g->n_blocks);
+    for (int s = 0; s < x.plan->n; s++) {
+        int first = x.plan->stage[s].first_layer, n = 0;
+        for (int i = 0; i < v->recomputed.n; i++)
+            n += v->recomputed.p[i] >= first &&
+                 v->recomputed.p[i] < first + x.plan->stage[s].n_layers;
+        ck_assert(n == 0 || n == x.plan->stage[s].n_layers);
+    }
+    ck_assert_double_le(x.plan->predicted_sec, planned_again(a, g, c, x.plan, true));
+    ck_assert(isinf(planned_again(a, g, c, x.plan, false)));
+    hb_arena_free(a);
+}
+END_TEST
+
 START_TEST(few)
 {
     hb_arena *a = hb_arena_new();
@@ -239,6 +309,7 @@ int main(void)
     tcase_add_test(c, draw);
     tcase_add_test(c, worth);
     tcase_add_test(c, whole);
+    tcase_add_test(c, again);
     tcase_add_test(c, few);
     suite_add_tcase(s, c);
     c = tcase_create("monotone");
