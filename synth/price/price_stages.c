@@ -56,6 +56,11 @@ static void price_port(hb_arena *a, syn_staged *p, int port)
 
 enum { PARTS = IR_AFTER + 1 };
 
+typedef struct items {
+    HB_VEC(cost_item) item;
+    HB_VEC(syn_stage_piece) piece; // of each item
+} items;
+
 typedef struct cutting {
     const syn_program *p;
     syn_slot slot;
@@ -65,7 +70,8 @@ typedef struct cutting {
     double last;        // of the last part of the last micro-batch's slot
     double
         net[PARTS + 1]; // seconds of own transfers over the network, by part; at the end: as `last`
-    double shown;       // share of them that nothing hides
+    items first[PARTS], middle[PARTS], end[PARTS]; // of the first, the last and other micro-batches
+    double shown;                                  // share of them that nothing hides
     double begin[PARTS]; // when they begin in the stage's own timeline, of the last micro-batch
 } cutting;
 
@@ -160,11 +166,6 @@ static void cut_times(hb_arena *a, cutting *c)
     cut_transfers(c);
 }
 
-typedef struct items {
-    HB_VEC(cost_item) item;
-    HB_VEC(syn_stage_piece) piece; // of each item
-} items;
-
 static void put_item(hb_arena *a, items *to, cost_item x, syn_stage_piece piece)
 {
     piece.work = x.sec;
@@ -174,9 +175,10 @@ static void put_item(hb_arena *a, items *to, cost_item x, syn_stage_piece piece)
     HB_PUSH(a, &to->piece, piece);
 }
 
-// One part of the step, cut at its ends of ports; m: of which micro-batch. What the first alone
-// does takes its seconds besides; the last one's last part has a length of its own.
-static void put_part(hb_arena *a, const cutting *c, ir_turn part, int m, items *to)
+// One part of the step, cut at its ends of ports, of micro-batch m or one that does as much. What
+// the first alone does takes its seconds besides; the last one's last part has a length of its own.
+// Messages are numbered 1 where each micro-batch has one, else 0.
+static void make_part(hb_arena *a, const cutting *c, ir_turn part, int m, items *to)
 {
     const int from[PARTS + 1] = {0,           c->slot.first, c->slot.back, c->slot.weights,
                                  c->slot.end, c->p->instr.n};
@@ -186,7 +188,7 @@ static void put_part(hb_arena *a, const cutting *c, ir_turn part, int m, items *
     double at = 0, done = 0, besides = 0, len = longer ? c->last : c->part[part];
     double net = len > 0 ? fmin(c->net[longer ? PARTS : (int)part] / len, 1) : 0;
     cost_item x = {.net = (float)net, .shown = (float)(net * c->shown)};
-    syn_stage_piece piece = {.turn = part, .m = m};
+    syn_stage_piece piece = {.turn = part};
     for (int i = first; i < end; i++) {
         const syn_instr *in = &c->p->instr.p[i];
         const ir_node *n = in->kind == SYN_OP ? &c->p->g->nodes.p[in->node] : NULL;
@@ -200,7 +202,7 @@ static void put_part(hb_arena *a, const cutting *c, ir_turn part, int m, items *
         if (flags == 0) continue;
         x.send = flags == IR_SEND;
         x.port = (int)n->attr[ir_attr_index(n->op, "port")].i;
-        x.message = ir_in_slot(in->turn) ? m : 0;
+        x.message = ir_in_slot(in->turn);
         x.sec = done - at + besides;
         piece.from = c->begin[part] + at;
         put_item(a, to, x, piece);
@@ -212,6 +214,31 @@ static void put_part(hb_arena *a, const cutting *c, ir_turn part, int m, items *
     x.send = false;
     piece.from = c->begin[part] + at;
     put_item(a, to, x, piece);
+}
+
+static void make_parts(hb_arena *a, cutting *c)
+{
+    int last = c->slot.times - 1;
+    make_part(a, c, IR_BEFORE, 0, &c->first[IR_BEFORE]);
+    for (ir_turn t = IR_SLOT; t <= IR_AFTER && last > 0; t++) {
+        make_part(a, c, t, 0, &c->first[t]);
+        if (t == IR_AFTER) break;
+        make_part(a, c, t, last, &c->end[t]);
+        if (last > 1) make_part(a, c, t, 1, &c->middle[t]);
+    }
+}
+
+static void put_part(hb_arena *a, const cutting *c, ir_turn part, int m, items *to)
+{
+    const items *from = m == 0 ? c->first : m + 1 < c->slot.times ? c->middle : c->end;
+    for (int i = 0; i < from[part].item.n; i++) {
+        cost_item x = from[part].item.p[i];
+        syn_stage_piece piece = from[part].piece.p[i];
+        x.message *= m;
+        piece.m = m;
+        HB_PUSH(a, &to->item, x);
+        HB_PUSH(a, &to->piece, piece);
+    }
 }
 
 // The items of a stage in the order of its slots.
@@ -231,6 +258,7 @@ static cutting cut_stage(hb_arena *a, syn_stage *s)
     cutting c = {.p = s->program, .slot = syn_slot_of(s->program)};
     syn_simulate_in(a, s->program, &c.time, true);
     cut_times(a, &c);
+    make_parts(a, &c);
     s->before = c.part[IR_BEFORE];
     s->forward = c.part[IR_SLOT];
     s->backward = c.part[IR_SLOT_BACK];

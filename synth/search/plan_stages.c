@@ -47,7 +47,11 @@ bool syn_prove_stages(hb_arena *a, const syn_staged *p, hb_str *why)
         hb_arena *stage = hb_arena_new(); // records are large, of messages little is kept
         syn_program *x = p->stage[s].program;
         const record *r = record_from_plan(stage, x);
-        ok = syn_check(a, x->g, x->f, r, why) && syn_check_modp(a, x->g, x->f, r, &ran, why);
+        const ir_graph *g = x->g;
+        const ir_factors *f = x->f;
+        if (g->micro_batches > 1) // once for both proofs
+            g = ir_unroll_factors(stage, g, g->micro_batches, &f);
+        ok = syn_check(a, g, f, r, why) && syn_check_modp(a, g, f, r, &ran, why);
         if (!ok) *why = hb_fmt(a, "stage %d: %.*s", s, HB_ARG(*why));
         rec[s] = syn_record_of_ports(own, r);
         hb_arena_free(stage);
