@@ -1,7 +1,8 @@
 // Tile kernels (runtime/cuda/kernels/tile_gemm.h) beside cuBLASLt, matmul by matmul, on one GPU.
 //
-//     tile-bench SHAPES [SEED [SECONDS]]
+//     tile-bench SHAPES [SEED [SECONDS [mma]]]
 //
+// `mma`: the kernel of sm_80 (mma.sync), on whatever device this is.
 // SHAPES: bench/overlap/shapes.txt, whose local matmuls are run; then as many drawn at random, then
 // those of GPT-2 and BERT; before them those with gelu, and with its gradient, behind them. For
 // each: the best of cuBLASLt's proposals (at least 8 where it has so many) and of our forms, tiles
@@ -65,6 +66,7 @@ static uint32_t *flags, *tallies, *late;
 static void *room;
 static uint64_t state;
 static double began, seconds = 1e9;
+static bool mma;
 
 static double now()
 {
@@ -285,7 +287,7 @@ static void ours_run(const problem &p, const ours &o, const tensors &t, int set,
     c.a = t.a[set], c.b = t.b[set], c.y = y;
     c.list = signals ? o.signalling : o.list;
     c.entries = o.entries, c.sms = sms;
-    c.flags = flags, c.tallies = tallies, c.number = 1, c.late = late, c.room = room;
+    c.mma = mma, c.flags = flags, c.tallies = tallies, c.number = 1, c.late = late, c.room = room;
     if (p.what == GELU) {
         c.bias = t.bias, c.before = t.before[set];
         c.activation = TILE_GELU_TANH;
@@ -613,9 +615,10 @@ static std::vector<problem> of_models()
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) FAIL("usage: tile-bench SHAPES [SEED [SECONDS]]");
+    if (argc < 2) FAIL("usage: tile-bench SHAPES [SEED [SECONDS [mma]]]");
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL);
     if (argc > 3) seconds = atof(argv[3]);
+    mma = argc > 4 && !strcmp(argv[4], "mma");
     began = now();
     setvbuf(stdout, NULL, _IOLBF, 0);
     state = seed * 0x9E3779B97F4A7C15u + 1;
@@ -636,8 +639,8 @@ int main(int argc, char **argv)
     CR(cudaMemset(room, 0, (size_t)most));
     cudaDeviceProp prop;
     CR(cudaGetDeviceProperties(&prop, 0));
-    printf("%s, %d processors, seed %llu, cuBLASLt %zu\n", prop.name, sms, (unsigned long long)seed,
-           cublasLtGetVersion());
+    printf("%s, %d processors, seed %llu, cuBLASLt %zu%s\n", prop.name, sms,
+           (unsigned long long)seed, cublasLtGetVersion(), mma ? ", kernels of mma.sync" : "");
     std::vector<problem> gelus;
     for (int64_t m : {16384, 32768})
         gelus.push_back({"gpt2 fc gelu", m, 3072, 768, false, false, false, GELU});

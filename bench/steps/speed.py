@@ -85,13 +85,14 @@ def gemm(m):
 
 
 def tile(m):
-    """tile kernels beside cuBLASLt, matmul by matmul: of bench/overlap's list, drawn at random, of models"""
-    done = m.run("tile", [os.path.join(m.pack, "bin/tile-bench"), "bench/overlap/shapes.txt",
-                          str(int(time.time())), "120"], 150)
-    for x in done.text().splitlines():
-        line(m, x)
-    if not done.ok:
-        m.failed("tile", done.tail(3))
+    """tile kernels beside cuBLASLt, matmul by matmul: of bench/overlap's list, drawn at random, of models; sm_80's too"""
+    for name, kernels in (("tile", []), ("tile.mma", ["mma"])):
+        done = m.run(name, [os.path.join(m.pack, "bin/tile-bench"), "bench/overlap/shapes.txt",
+                            str(int(time.time())), "120", *kernels], 150)
+        for x in done.text().splitlines():
+            line(m, x)
+        if not done.ok:
+            m.failed(name, done.tail(3))
 
 
 def losses(m):

@@ -49,14 +49,31 @@ add_custom_command(OUTPUT ${cuda_headers}
     COMMAND ${CMAKE_COMMAND} "-DOUT=${cuda_headers}" "-DFILES=${texts}"
             -P ${CMAKE_CURRENT_SOURCE_DIR}/cuda/embed.cmake
     DEPENDS ${texts} ${CMAKE_CURRENT_SOURCE_DIR}/cuda/embed.cmake VERBATIM)
-haprt_library(haprt-cuda ${core_sources} ${cuda_sources} ${cuda_headers})
 list(APPEND cuda_includes ${CUDAToolkit_INCLUDE_DIRS})
-target_include_directories(haprt-cuda SYSTEM PUBLIC "$<BUILD_INTERFACE:${cuda_includes}>")
+# Tile kernels of mma.sync are the same for sm_80, 86 and 89, which run code of sm_80, and take long.
+set(mma_sources ${cuda_sources})
+list(FILTER mma_sources INCLUDE REGEX /tile_mma_)
+list(REMOVE_ITEM cuda_sources ${mma_sources})
+set(mma_architectures ${CMAKE_CUDA_ARCHITECTURES})
+if("80-real" IN_LIST mma_architectures)
+    list(REMOVE_ITEM mma_architectures 86-real 89-real)
+endif()
+add_library(haprt-cuda-mma OBJECT ${mma_sources})
+add_dependencies(haprt-cuda-mma hap_generated)
+target_include_directories(haprt-cuda-mma PRIVATE ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}
+                           ${include_dir})
+set_target_properties(haprt-cuda-mma PROPERTIES CUDA_ARCHITECTURES "${mma_architectures}")
+haprt_library(haprt-cuda ${core_sources} ${cuda_sources} ${cuda_headers}
+              $<TARGET_OBJECTS:haprt-cuda-mma>)
 target_link_libraries(haprt-cuda PRIVATE MPI::MPI_C)
-target_compile_options(haprt-cuda PRIVATE
-    $<$<COMPILE_LANGUAGE:CUDA>:--expt-extended-lambda -Xcompiler=-Wall>)
-set_target_properties(haprt-cuda PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON
-    CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
+target_include_directories(haprt-cuda-mma SYSTEM PRIVATE ${cuda_includes})
+target_include_directories(haprt-cuda SYSTEM PUBLIC "$<BUILD_INTERFACE:${cuda_includes}>")
+foreach(target haprt-cuda haprt-cuda-mma)
+    target_compile_options(${target} PRIVATE
+        $<$<COMPILE_LANGUAGE:CUDA>:--expt-extended-lambda -Xcompiler=-Wall>)
+    set_target_properties(${target} PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON
+        CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
+endforeach()
 list(JOIN CMAKE_CUDA_ARCHITECTURES ", " architectures)
 set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/cuda/device/cuda_image.cu PROPERTIES
     COMPILE_DEFINITIONS "HAP_CUDA_ARCHITECTURES=\"${architectures}\"")

@@ -2,7 +2,8 @@
 // ragged ends, all ways that operands may lie, all epilogues, all forms, tiles whole and in parts of
 // k, by any number of clusters; what lies beside a result stays as it was. Places: rows of several
 // matmuls in one list. Sums: of what members made, once it is there, bit by bit. Flags: one kernel
-// reads behind another's, launch after launch; a flag that never comes is told.
+// reads behind another's, launch after launch; a flag that never comes is told. All of it for each
+// kernel that the device can run: that of sm_90a, and that of mma.sync.
 
 #include <check.h>
 #include <cuda_bf16.h>
@@ -13,12 +14,14 @@
 #include "core/float16.h"
 #include "cuda/kernels/cuda_gelu.cuh"
 #include "cuda/kernels/tile_gemm.h"
+#include "tests/support/few.h"
 
 typedef __nv_bfloat16 bf16;
 
 enum { MOST = 1 << 22, FLAGS = 4096, SKIPPED = 77 }; // elements of an operand; numbers
 
-static int sms;
+static int sms, paths = 1; // paths: kernels; on sm_90 both
+static bool mma;
 static cudaStream_t stream, second;
 static bf16 *a, *b, *bias;
 static char *y, *again, *before, *with;
@@ -42,8 +45,9 @@ __attribute__((constructor)) static void skip_without_device(void)
     cudaError_t e = cudaGetDeviceCount(&n);
     if (e == cudaSuccess && n > 0)
         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0);
-    if (major == 9) return;
-    printf("skipped: no device of sm_90 (%s)\n", cudaGetErrorString(e));
+    if (major == 9) paths = 2;
+    if (major >= 8) return;
+    printf("skipped: no device of sm_80 or later (%s)\n", cudaGetErrorString(e));
     fflush(stdout);
     _exit(SKIPPED);
 }
@@ -71,6 +75,7 @@ static void fill(void *p, int64_t n, bool wide)
 static void set_up(void)
 {
     OK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
+    if (test_few()) sms = 16;
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
     OK(cudaMalloc(&a, MOST * 2));
@@ -198,6 +203,13 @@ static double error_of(const tile_call *c)
 
 // --- calls ---
 
+// Loop tests go by kernel, then as they like: which number of theirs this is, of n.
+static int of_path(int i, int n)
+{
+    mma = i / n == 1;
+    return i % n;
+}
+
 static int64_t bytes_of(const tile_call *c)
 {
     return c->p.m * c->p.ly * (c->p.y_type == HAP_F32 ? 4 : 2);
@@ -212,7 +224,7 @@ static tile_call call_of(int64_t m, int64_t n, int64_t k, bool a_t, bool b_t, bo
     c.p.lb = (c.p.lb + 7) / 8 * 8 + 8 * below(3);
     c.p.ly = (c.p.ly + 7) / 8 * 8 + 8 * below(3);
     c.a = a, c.b = b, c.y = y, c.list = list, c.flags = flags, c.late = late, c.room = room;
-    c.sms = sms, c.number = 1, c.tallies = tallies, c.waits = waits;
+    c.mma = mma, c.sms = sms, c.number = 1, c.tallies = tallies, c.waits = waits;
     return c;
 }
 
@@ -255,9 +267,10 @@ static void is_right(tile_call *c, const tile_shape *s, tile_share share = {0, 0
     double off = error_of(c);
     const cuda_gemm *p = &c->p;
     ck_assert_msg(off <= 1,
-                  "%s, %lld x %lld x %lld, a_t %d b_t %d to %s, rows of %lld %lld %lld, %d "
+                  "%s%s, %lld x %lld x %lld, a_t %d b_t %d to %s, rows of %lld %lld %lld, %d "
                   "processors, activation %d%s%s%s, %d share %d: off by %g of what it may",
-                  s->name, (long long)p->m, (long long)p->n, (long long)p->k, p->a_t, p->b_t,
+                  s->name, mma ? " by mma" : "", (long long)p->m, (long long)p->n,
+                  (long long)p->k, p->a_t, p->b_t,
                   hap_dtype_name(p->y_type), (long long)p->la, (long long)p->lb, (long long)p->ly,
                   c->sms, c->activation, c->bias ? ", bias" : "", c->with ? ", with" : "",
                   c->before ? ", both" : "", share.clusters, share.tiles, off);
@@ -272,15 +285,26 @@ static void is_right(tile_call *c, const tile_shape *s, tile_share share = {0, 0
     ck_assert_msg(same(y, again, bytes_of(c)), "%s: other bits with one result", s->name);
 }
 
+// Of n calls that a test makes, and of an extent up to n: a few small ones.
+static int calls_of(int n)
+{
+    return test_few() ? 2 : n;
+}
+static int64_t extent(int64_t n)
+{
+    return below(test_few() && n > 290 ? 290 : n);
+}
+
 static const bool ways[3][2] = {{false, true}, {false, false}, {true, false}}; // a_t, b_t
 
 START_TEST(shapes)
 {
-    const tile_shape *s = &tile_shapes[_i % TILE_SHAPES];
-    const bool *way = ways[_i / TILE_SHAPES];
-    for (int i = 0; i < 24; i++) {
-        int64_t m = 1 + below(i % 4 ? 700 : 1500), n = 1 + below(i % 3 ? 700 : 1500);
-        int64_t k = 1 + below(i % 5 ? 300 : 1300);
+    const int at = of_path(_i, 3 * TILE_SHAPES);
+    const tile_shape *s = &tile_shapes[at % TILE_SHAPES];
+    const bool *way = ways[at / TILE_SHAPES];
+    for (int i = 0; i < calls_of(24); i++) {
+        int64_t m = 1 + extent(i % 4 ? 700 : 1500), n = 1 + extent(i % 3 ? 700 : 1500);
+        int64_t k = 1 + extent(i % 5 ? 300 : 1300);
         if (i % 6 == 0) m = (m + 127) / 128 * 128, n = (n + 7) / 8 * 8, k = (k + 63) / 64 * 64;
         bool wide = i % 4 == 3;
         n = wide ? (n + 3) / 4 * 4 : (n + 7) / 8 * 8;
@@ -301,7 +325,7 @@ END_TEST
 
 START_TEST(tall)
 {
-    const tile_shape *s = &tile_shapes[_i % TILE_SHAPES];
+    const tile_shape *s = &tile_shapes[of_path(_i, TILE_SHAPES)];
     for (int w = 0; w < 3; w++) { // several tiles a block, k steps around the ring
         tile_call c = call_of(w ? 1300 : 4096, w ? 3000 : 768, 770, ways[w][0], ways[w][1], w == 2);
         c.bias = bias, c.p.bias_type = HAP_BF16;
@@ -322,22 +346,23 @@ static void is_sloped(int64_t m, int64_t n, int64_t k, const bool *way, const ti
 
 START_TEST(slopes)
 {
-    const tile_shape *s = &tile_shapes[_i];
+    const tile_shape *s = &tile_shapes[of_path(_i, TILE_SHAPES)];
     if (s->parts != 1) return;
-    for (int i = 0; i < 8; i++)
-        is_sloped(1 + below(700), 8 + below(90) * 8, 1 + below(300), ways[i % 2], s, i);
-    is_sloped(2100, 3072, 200, ways[0], s, 1);
+    for (int i = 0; i < calls_of(8); i++)
+        is_sloped(1 + extent(700), 8 + extent(90) * 8, 1 + below(300), ways[i % 2], s, i);
+    if (!test_few()) is_sloped(2100, 3072, 200, ways[0], s, 1);
 }
 END_TEST
 
 // Few tiles, a round that does not come out even, many parts of a tile, parts of one step.
 START_TEST(parts)
 {
-    const tile_shape *s = &tile_shapes[_i % TILE_SHAPES];
-    const bool *way = ways[_i / TILE_SHAPES];
+    const int at = of_path(_i, 3 * TILE_SHAPES);
+    const tile_shape *s = &tile_shapes[at % TILE_SHAPES];
+    const bool *way = ways[at / TILE_SHAPES];
     int shared = 0;
-    for (int i = 0; i < 16; i++) {
-        int64_t m = 1 + below(i % 4 ? 500 : 1900), n = 8 + 8 * below(i % 3 ? 60 : 250);
+    for (int i = 0; i < calls_of(16); i++) {
+        int64_t m = 1 + extent(i % 4 ? 500 : 1900), n = 8 + 8 * extent(i % 3 ? 60 : 250);
         int64_t k = 1 + below(i % 2 ? 1000 : 2800);
         bool wide = i % 4 == 3;
         if (i == 5) m = n = 64, k = 64 * sms;
@@ -357,13 +382,13 @@ START_TEST(parts)
         }
         is_right(&c, s, share);
     }
-    ck_assert_int_ge(shared, s->parts == 1 ? 0 : 4);
+    ck_assert_int_ge(shared, s->parts == 1 || test_few() ? 0 : 4);
 }
 END_TEST
 
 START_TEST(added_in_place)
 {
-    const tile_shape *s = &tile_shapes[_i];
+    const tile_shape *s = &tile_shapes[of_path(_i, TILE_SHAPES)];
     for (int wide = 0; wide < 2; wide++) {
         tile_call c = call_of(517, 776, 200, false, false, wide);
         fill(with, c.p.m * c.p.ly, wide);
@@ -407,8 +432,8 @@ static void with_flags(tile_call *c, const tile_shape *s, tile_entry *to, bool s
 // launch reads its number on the device.
 START_TEST(signals)
 {
-    const tile_shape *s = &tile_shapes[_i];
-    tile_call c = call_of(1000 + below(500), 512, 300, false, false, false), d;
+    const tile_shape *s = &tile_shapes[of_path(_i, TILE_SHAPES)];
+    tile_call c = call_of(test_few() ? 300 : 1000 + below(500), 512, 300, false, false, false), d;
     c.p.ly = 512;
     c.sms = sms / 2;
     d = c;
@@ -419,8 +444,9 @@ START_TEST(signals)
     with_flags(&d, s, list2, false);
     OK(cudaMemset(flags, 0, FLAGS * 4));
     uint32_t *const number_at = flags + FLAGS - 1;
-    enum { FROM = 0xFFFFFFF8, LAUNCHES = 20 }; // numbers go round
-    for (int launch = 1; launch <= LAUNCHES; launch++) {
+    enum { FROM = 0xFFFFFFF8, MOST_LAUNCHES = 20 }; // numbers go round
+    const int launches = calls_of(MOST_LAUNCHES);
+    for (int launch = 1; launch <= launches; launch++) {
         const uint32_t number = (uint32_t)FROM + (uint32_t)launch;
         OK(cudaMemset(y, 0xFF, (size_t)bytes_of(&c)));
         OK(cudaMemset(again, 0xFF, (size_t)bytes_of(&d)));
@@ -455,7 +481,7 @@ START_TEST(signals)
     for (int i = 0; i < FLAGS - 1; i++) {
         bool is_flag = i % TILE_FLAG_APART == 0 && i / TILE_FLAG_APART < pairs;
         ck_assert_uint_eq(left[i], 0);
-        ck_assert_msg(raised[i] == (uint32_t)FROM + (is_flag ? LAUNCHES : 0), "%s: number %d is %u",
+        ck_assert_msg(raised[i] == (uint32_t)FROM + (uint32_t)(is_flag ? launches : 0), "%s: number %d is %u",
                       s->name, i, raised[i]);
     }
 }
@@ -548,10 +574,10 @@ static void is_summed(const tile_shape *s, int members, int me, int64_t own, int
 
 START_TEST(members)
 {
-    const tile_shape *s = &tile_shapes[_i];
-    for (int i = 0; i < 10; i++) {
+    const tile_shape *s = &tile_shapes[of_path(_i, TILE_SHAPES)];
+    for (int i = 0; i < calls_of(10); i++) {
         int members = 2 + (int)below(i % 2 ? 1 : 7), me = (int)below(members);
-        is_summed(s, members, me, 1 + below(i % 3 ? 500 : 1200), 1 + below(600), 8 + 8 * below(50),
+        is_summed(s, members, me, 1 + extent(i % 3 ? 500 : 1200), 1 + extent(600), 8 + 8 * below(50),
                   8 + below(400), i % 4 < 2, i % 3 == 1);
     }
 }
@@ -559,6 +585,7 @@ END_TEST
 
 START_TEST(late_flag)
 {
+    (void)of_path(_i, 1);
     tile_call c = call_of(300, 304, 100, false, true, false);
     with_flags(&c, &tile_shapes[0], list, false);
     c.patience = 1000000;
@@ -617,19 +644,19 @@ int main(void)
     TCase *t = tcase_create("tile");
     tcase_set_timeout(t, 100);
     tcase_add_unchecked_fixture(t, set_up, NULL);
-    tcase_add_loop_test(t, shapes, 0, 3 * TILE_SHAPES);
-    tcase_add_loop_test(t, tall, 0, TILE_SHAPES);
-    tcase_add_loop_test(t, slopes, 0, TILE_SHAPES);
-    tcase_add_loop_test(t, parts, 0, 3 * TILE_SHAPES);
-    tcase_add_loop_test(t, added_in_place, 0, TILE_SHAPES);
+    tcase_add_loop_test(t, shapes, 0, paths * 3 * TILE_SHAPES);
+    if (!test_few()) tcase_add_loop_test(t, tall, 0, paths * TILE_SHAPES);
+    tcase_add_loop_test(t, slopes, 0, paths * TILE_SHAPES);
+    tcase_add_loop_test(t, parts, 0, paths * 3 * TILE_SHAPES);
+    tcase_add_loop_test(t, added_in_place, 0, paths * TILE_SHAPES);
     tcase_add_test(t, refused);
     suite_add_tcase(s, t);
     TCase *f = tcase_create("flags"); // CK_RUN_CASE=flags: what sanitizers look at
     tcase_set_timeout(f, 100);
     tcase_add_unchecked_fixture(f, set_up, NULL);
-    tcase_add_loop_test(f, signals, 0, TILE_SHAPES);
-    tcase_add_loop_test(f, members, 0, TILE_SHAPES);
-    tcase_add_test(f, late_flag);
+    tcase_add_loop_test(f, signals, 0, paths * TILE_SHAPES);
+    tcase_add_loop_test(f, members, 0, paths * TILE_SHAPES);
+    tcase_add_loop_test(f, late_flag, 0, paths);
     suite_add_tcase(s, f);
     SRunner *r = srunner_create(s);
     srunner_set_fork_status(r, CK_NOFORK);

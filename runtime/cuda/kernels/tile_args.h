@@ -13,16 +13,27 @@
 extern "C" {
 #endif
 
+// A matrix, for sm_90a by a map, for the kernels of mma.sync by its first row and the elements from
+// one to the next.
+typedef union tile_matrix {
+    CUtensorMap map;
+    struct {
+        char *data;
+        int64_t apart;
+    } rows;
+} tile_matrix;
+
 // Operands and result of a range of rows. Boxes of the maps, as the kernel loads and stores them: a
 // by half a tile's rows, b by half its columns, 64 k each; 64 columns by 32 k where rows are steps
 // of k; results 64 rows by 128 bytes.
 typedef struct tile_place {
-    CUtensorMap a, b, y;
+    tile_matrix a, b, y;
     const void *bias;
+    int32_t depth; // k
 } tile_place;
 
 typedef struct tile_part {
-    CUtensorMap map;
+    tile_matrix at;
 } tile_part;
 
 typedef struct tile_args {
@@ -30,10 +41,10 @@ typedef struct tile_args {
     const tile_place *places; // on the device; NULL: `one` is all
     const tile_part *parts;   // on the device: this member's is the result of sums, others' slots
     int members, me;          // of sums
-    CUtensorMap before, with;
+    tile_matrix before, with;
     const tile_entry *list;
-    int entries;
-    float *sums; // of columns, [rows / 64, n]
+    int entries, arrivals; // how often a tile counts
+    float *sums;           // of columns, [rows / 64, n]
     int activation;
     bool wide, bias_is_wide, has_bias, has_before, has_with; // wide: f32
     const tile_wait *waits;
@@ -50,6 +61,8 @@ typedef const char *tile_launch(const tile_args *p, bool a_t, bool b_t, int clus
                                 cudaStream_t s);
 tile_launch tile_launch_128x256, tile_launch_128x192, tile_launch_128x128, tile_launch_192x192,
     tile_launch_256x128, tile_launch_turns_128x128, tile_launch_turns_128x192;
+tile_launch tile_mma_128x256, tile_mma_128x192, tile_mma_128x128, tile_mma_192x192,
+    tile_mma_256x128;
 
 #ifdef __cplusplus
 }

@@ -112,6 +112,35 @@ __device__ inline void wait_number(const tile_args &p, const uint32_t *at, uint3
     }
 }
 
+__device__ inline uint32_t number_of(const tile_args &p)
+{
+    uint32_t number = p.number;
+    if (p.number_at) number = read_flag(p.number_at);
+    return number;
+}
+
+// All that a tile waits for.
+template <class F>
+__device__ inline void wait_all(const tile_args &p, const my_tile<F> &e, uint32_t number)
+{
+    for (int i = e.wait; i < e.wait + e.waits; i++) {
+        const int2 w = __ldg((const int2 *)(p.waits + i));
+        wait_number(p, p.flags + (int64_t)w.x * TILE_FLAG_APART, number + (uint32_t)w.y,
+                    1 + (uint32_t)w.x);
+    }
+}
+
+// So many of the tile's arrivals: who brings the tally to its count raises the flag.
+template <class F>
+__device__ inline void count_tile(const tile_args &p, const my_tile<F> &e, uint32_t number,
+                                  uint32_t arrivals)
+{
+    uint32_t *const tally = p.tallies + (int64_t)e.tally * TILE_FLAG_APART;
+    if (count_tally(tally, arrivals) + arrivals < (uint32_t)e.count) return;
+    *(volatile uint32_t *)tally = 0; // for the next launch
+    raise_flag(p.flags + (int64_t)e.signal * TILE_FLAG_APART, number + (uint32_t)e.raise);
+}
+
 // Of the tile's blocks of 64 rows group g has b = 0, 1, …: the first row.
 template <class F> __device__ inline int first_row(const my_tile<F> &e, int g, int b)
 {

@@ -9,14 +9,23 @@ static tile_launch *const launches[TILE_SHAPES] = {
     tile_launch_128x256, tile_launch_128x192,       tile_launch_128x128,       tile_launch_192x192,
     tile_launch_256x128, tile_launch_turns_128x128, tile_launch_turns_128x192,
 };
+static tile_launch *const mma_launches[TILE_SHAPES] = {
+    tile_mma_128x256, tile_mma_128x192, tile_mma_128x128, tile_mma_192x192,
+    tile_mma_256x128, tile_mma_128x128, tile_mma_128x192,
+};
 
-static bool is_hopper(void)
+static int device_major(void)
 {
     int device, major = 0;
     if (cudaGetDevice(&device) != cudaSuccess ||
         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess)
-        return false;
-    return major == 9;
+        return 0;
+    return major;
+}
+
+static bool by_mma(const tile_call *c)
+{
+    return c->mma || device_major() != 9;
 }
 
 const char *tile_why_not(const tile_call *c)
@@ -25,7 +34,7 @@ const char *tile_why_not(const tile_call *c)
     uintptr_t all = (uintptr_t)c->a | (uintptr_t)c->b | (uintptr_t)c->y | (uintptr_t)c->before |
                     (uintptr_t)c->with;
     bool wide = p->y_type == HAP_F32;
-    if (!is_hopper()) return cuda_fail("not supported: tile kernels run on sm_90 alone");
+    if (device_major() < 8) return cuda_fail("not supported: tile kernels run on sm_80 and later");
     if (p->type != HAP_BF16 || (!wide && p->y_type != HAP_BF16))
         return cuda_fail("not supported: tile kernels take bf16 and make bf16 or f32");
     if (p->batch != 1 || p->m < 1 || p->n < 1 || p->k < 1 || p->m > INT32_MAX / 2 ||
@@ -71,25 +80,34 @@ static const char *map_of(CUtensorMap *map, const void *p, bool wide, int64_t ro
     return cuda_driver_said(d, e, "cuTensorMapEncodeTiled");
 }
 
+// The matrix as the call's kernel takes it: `wide` and the boxes of its map, or its rows.
+static const char *matrix_of(const tile_call *c, tile_matrix *to, const void *p, bool wide,
+                             int64_t rows, int64_t cols, int64_t apart, int box_cols, int box_rows)
+{
+    if (!by_mma(c)) return map_of(&to->map, p, wide, rows, cols, apart, box_cols, box_rows);
+    to->rows.data = (char *)(uintptr_t)p, to->rows.apart = apart;
+    return NULL;
+}
+
 const char *tile_place_make(const tile_call *c, const tile_shape *s, tile_place *to)
 {
     const cuda_gemm *p = &c->p;
     bool wide = p->y_type == HAP_F32;
     if (p->a_t)
-        CUDA_TRY(map_of(&to->a, c->a, false, p->k, p->m, p->la, 64, 32));
+        CUDA_TRY(matrix_of(c, &to->a, c->a, false, p->k, p->m, p->la, 64, 32));
     else
-        CUDA_TRY(map_of(&to->a, c->a, false, p->m, p->k, p->la, 64, s->rows / 2));
+        CUDA_TRY(matrix_of(c, &to->a, c->a, false, p->m, p->k, p->la, 64, s->rows / 2));
     if (p->b_t)
-        CUDA_TRY(map_of(&to->b, c->b, false, p->n, p->k, p->lb, 64, s->cols / 2));
+        CUDA_TRY(matrix_of(c, &to->b, c->b, false, p->n, p->k, p->lb, 64, s->cols / 2));
     else
-        CUDA_TRY(map_of(&to->b, c->b, false, p->k, p->n, p->lb, 64, 32));
-    to->bias = c->bias;
-    return map_of(&to->y, c->y, wide, p->m, p->n, p->ly, wide ? 32 : 64, 64);
+        CUDA_TRY(matrix_of(c, &to->b, c->b, false, p->k, p->n, p->lb, 64, 32));
+    to->bias = c->bias, to->depth = (int32_t)p->k;
+    return matrix_of(c, &to->y, c->y, wide, p->m, p->n, p->ly, wide ? 32 : 64, 64);
 }
 
 const char *tile_part_make(const tile_call *c, const void *part, tile_part *to)
 {
-    return map_of(&to->map, part, false, c->p.m, c->p.n, c->p.ly, 64, 64);
+    return matrix_of(c, &to->at, part, false, c->p.m, c->p.n, c->p.ly, 64, 64);
 }
 
 int64_t tile_place_bytes(void)
@@ -107,15 +125,17 @@ static const char *maps_of(const tile_call *c, const tile_shape *s, tile_args *t
     const cuda_gemm *p = &c->p;
     bool wide = p->y_type == HAP_F32;
     if (!c->places) CUDA_TRY(tile_place_make(c, s, &t->one));
-    if (c->before) CUDA_TRY(map_of(&t->before, c->before, wide, p->m, p->n, p->ly, 64, 64));
-    if (c->with) CUDA_TRY(map_of(&t->with, c->with, wide, p->m, p->n, p->ly, wide ? 32 : 64, 64));
+    if (c->before) CUDA_TRY(matrix_of(c, &t->before, c->before, wide, p->m, p->n, p->ly, 64, 64));
+    if (c->with)
+        CUDA_TRY(matrix_of(c, &t->with, c->with, wide, p->m, p->n, p->ly, wide ? 32 : 64, 64));
     return NULL;
 }
 
 const char *tile_run(const tile_call *c, const tile_shape *s, cudaStream_t stream)
 {
     const cuda_gemm *p = &c->p;
-    tile_args t = {.list = c->list, .entries = c->entries, .places = c->places};
+    tile_args t = {
+        .list = c->list, .entries = c->entries, .arrivals = s->parts, .places = c->places};
     int clusters = c->sms / 2;
     CUDA_TRY(tile_why_not(c));
     if (clusters < 1) return cuda_fail("not supported: a tile kernel on %d processors", c->sms);
@@ -135,5 +155,6 @@ const char *tile_run(const tile_call *c, const tile_shape *s, cudaStream_t strea
     t.slots = c->room ? (float *)((uint32_t *)c->room + TILE_SLOTS * TILE_SLOT_FLAGS) : NULL;
     if (clusters > c->entries) clusters = c->entries;
     // The kernel's word for a row of b: a step of k, unless b is turned.
-    return launches[s - tile_shapes](&t, p->a_t, !p->b_t, clusters, stream);
+    return (by_mma(c) ? mma_launches : launches)[s - tile_shapes](&t, p->a_t, !p->b_t, clusters,
+                                                                  stream);
 }

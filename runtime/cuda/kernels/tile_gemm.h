@@ -1,7 +1,7 @@
-// Matmuls by a kernel of our own for sm_90a, tile by tile of a list that the host writes: a tile
-// may wait for a flag before its operands are read, and count at a flag once its results are
-// stored. So what makes an operand, or takes a result, runs beside the matmul and not before or
-// behind it.
+// Matmuls by kernels of our own, one for sm_90a and one for all devices from sm_80 on, tile by tile
+// of a list that the host writes: a tile may wait for a flag before its operands are read, and
+// count at a flag once its results are stored. So what makes an operand, or takes a result, runs
+// beside the matmul and not before or behind it.
 //
 //   y[m,n] = activation(a b + bias (+ with))      bf16 in, sums in f32, bf16 or f32 out
 //
@@ -9,9 +9,9 @@
 // what other members of a group made of the same rows (tile_sums).
 //
 // The list is taken from its front by clusters of two blocks. The two share the operand that their
-// tiles have in common: each loads half of it for both. A list ends if what its flags wait for does
-// not wait for the list; with flags of the own list's counts, tiles that wait stand behind those
-// that they wait for.
+// tiles have in common: on sm_90a each loads half of it for both. A list ends if what its flags
+// wait for does not wait for the list; with flags of the own list's counts, tiles that wait stand
+// behind those that they wait for.
 //
 // Where tiles are few, or a last round of them would leave processors idle, clusters have parts of
 // a tile's k: all but the first part of k go to slots, in f32, and who has the first adds them in
@@ -50,6 +50,7 @@ typedef struct tile_call {
     void *room;       // tile_room bytes on the device for lists with parts; zero at first, and not
                       // of two calls at a time
     uint32_t *late;   // host memory, mapped: 1 + the flag that did not come in time
+    bool mma;         // on sm_90, too, the kernel of sm_80; for tests and benchmarks
     int64_t patience; // ns; a wait that takes longer ends, with a wrong result. 0: 30 s
 } tile_call;
 

@@ -20,22 +20,10 @@ namespace tile
 {
 // --- loads ---
 
-__device__ inline uint32_t number_of(const tile_args &p)
-{
-    uint32_t number = p.number;
-    if (p.number_at) number = read_flag(p.number_at);
-    return number;
-}
-
-// All that a tile waits for.
 template <class F>
 __device__ inline void wait_flags(const tile_args &p, const my_tile<F> &e, uint32_t number)
 {
-    for (int i = e.wait; i < e.wait + e.waits; i++) {
-        const int2 w = __ldg((const int2 *)(p.waits + i));
-        wait_number(p, p.flags + (int64_t)w.x * TILE_FLAG_APART, number + (uint32_t)w.y,
-                    1 + (uint32_t)w.x);
-    }
+    wait_all(p, e, number);
     fence_all(); // the copies that follow see what was written before the flags
 }
 
@@ -43,12 +31,9 @@ __device__ inline void wait_flags(const tile_args &p, const my_tile<F> &e, uint3
 template <class F>
 __device__ inline void signal(const tile_args &p, const my_tile<F> &e, uint32_t number)
 {
-    uint32_t *const tally = p.tallies + (int64_t)e.tally * TILE_FLAG_APART;
     stores_done();
     fence_all();
-    if (count_tally(tally) + 1 < (uint32_t)e.count) return;
-    *(volatile uint32_t *)tally = 0; // for the next launch
-    raise_flag(p.flags + (int64_t)e.signal * TILE_FLAG_APART, number + (uint32_t)e.raise);
+    count_tile(p, e, number, 1);
 }
 
 // Half of an operand's part of a stage, R rows (T: columns) by 64 k; `both`: for both blocks.
@@ -93,9 +78,9 @@ __device__ inline void load_tiles(const tile_args &p, const memory<F> &m, uint32
             const uint32_t full = m.full(s);
             barrier_wait(m.empty(s), stage.parity ^ 1);
             barrier_expect(full, F::A_BYTES + F::B_BYTES);
-            load_part<F::ROWS, A_T>(&e.place->a, m.a + s * F::A_BYTES, e.row, k * K_STEP, right, block,
+            load_part<F::ROWS, A_T>(&e.place->a.map, m.a + s * F::A_BYTES, e.row, k * K_STEP, right, block,
                                     full);
-            load_part<F::COLS, B_T>(&e.place->b, m.b + s * F::B_BYTES, e.col, k * K_STEP, !right, block,
+            load_part<F::COLS, B_T>(&e.place->b.map, m.b + s * F::B_BYTES, e.col, k * K_STEP, !right, block,
                                     full);
         }
     }
@@ -153,7 +138,7 @@ __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g
             barrier_arrive(stored);
         } else if (with.there()) {
             barrier_expect(stored, SLOT);
-            load_box(m.slot(g, freed.at), &p.with, with.col, with.row, stored);
+            load_box(m.slot(g, freed.at), &p.with.map, with.col, with.row, stored);
             with.next();
         }
         freed.next();
@@ -171,7 +156,7 @@ __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g
             for (int c = 0; c < F::COLS && e.col + c < e.cols; c += width)
                 for (int k = 0; k < maps; k++) {
                     barrier_wait(m.filled(g, slot.at), slot.parity);
-                    store_box(k + 1 < maps ? &p.before : &e.place->y, m.slot(g, slot.at), e.col + c,
+                    store_box(k + 1 < maps ? &p.before.map : &e.place->y.map, m.slot(g, slot.at), e.col + c,
                               row);
                     slot.next();
                     if (++issued <= F::BEHIND) continue;
@@ -208,7 +193,7 @@ __device__ inline void store_sums(const tile_args &p, const memory<F> &m, int g,
                 barrier_arrive(stored);
             } else {
                 barrier_expect(stored, SLOT);
-                load_box(m.slot(g, freed.at), &p.parts[which + (which >= p.me)].map,
+                load_box(m.slot(g, freed.at), &p.parts[which + (which >= p.me)].at.map,
                          e.col + box % across * 64, first_row(e, g, box / across), stored);
             }
             freed.next();
@@ -218,8 +203,8 @@ __device__ inline void store_sums(const tile_args &p, const memory<F> &m, int g,
             free_slot(use);
         for (int use = 0; use < uses; use++) {
             const int box = use / each, which = use % each;
-            const CUtensorMap *to = which == 0          ? (drops ? NULL : &e.place->y)
-                                    : which == each - 1 ? &p.parts[p.me].map
+            const CUtensorMap *to = which == 0          ? (drops ? NULL : &e.place->y.map)
+                                    : which == each - 1 ? &p.parts[p.me].at.map
                                                         : NULL;
             barrier_wait(m.filled(g, slot.at), slot.parity);
             if (to)

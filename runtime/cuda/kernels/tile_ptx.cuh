@@ -155,13 +155,13 @@ __device__ inline void count_flag(uint32_t *flag)
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(flag) : "memory");
 }
 
-// The same, and what they released who counted before is acquired. How many they were.
-__device__ inline uint32_t count_tally(uint32_t *tally)
+// The same n times, and what they released who counted before is acquired. Their count.
+__device__ inline uint32_t count_tally(uint32_t *tally, uint32_t n)
 {
     uint32_t before;
-    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;"
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
                  : "=r"(before)
-                 : "l"(tally)
+                 : "l"(tally), "r"(n)
                  : "memory");
     return before;
 }
