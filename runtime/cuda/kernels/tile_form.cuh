@@ -73,8 +73,10 @@ template <class F> struct memory {
 // The compiler takes a choice between an argument and memory for one kind of address.
 __device__ inline const tile_place *place_of(const tile_args &p, int place)
 {
-    const tile_place *at;
+    const tile_place *at = &p.one;
+#ifdef __CUDACC__
     asm("mov.b64 %0, %1;" : "=l"(at) : "l"(&p.one));
+#endif
     return p.places ? p.places + place : at;
 }
 

@@ -425,8 +425,10 @@ const char *launch_mma(const tile_args *p, int clusters, cudaStream_t stream)
 {
     auto *const k = mma_kernel<F, END, A_T, B_T>;
     CUDA_CALL(cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, F::SHARED));
-    k<<<(unsigned)clusters * 2, F::THREADS, F::SHARED, stream>>>(*p);
-    return cuda_said(cudaGetLastError(), "tile kernel");
+    cudaLaunchConfig_t c = {};
+    c.gridDim = dim3((unsigned)clusters * 2), c.blockDim = dim3(F::THREADS);
+    c.dynamicSmemBytes = F::SHARED, c.stream = stream;
+    return cuda_said(cudaLaunchKernelEx(&c, k, *p), "tile kernel");
 }
 
 template <class F>
