@@ -60,7 +60,8 @@ typedef enum { // none: of composites
     IR_FLOPS_POINT,
     IR_FLOPS_DENSE,
     IR_FLOPS_SDPA,
-    IR_FLOPS_CONV
+    IR_FLOPS_CONV,
+    IR_FLOPS_EXPERTS
 } ir_flops_kind;
 typedef enum { // of an op; by the table's names
     IR_ROLE_none,
@@ -82,7 +83,8 @@ typedef enum { // of an op; by the table's names
     IR_ROLE_loss,       // its gradient by the logits
     IR_ROLE_square,     // a sum of squares
     IR_ROLE_update,     // writes copies of what it updates
-    IR_ROLE_mixture     // of experts
+    IR_ROLE_mixture,    // of experts
+    IR_ROLE_experts     // each row by the matrix of its expert
 } ir_role;
 enum { // flags of an op
     IR_IN_PLACE = 1 << 0,

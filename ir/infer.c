@@ -209,6 +209,7 @@ static ir_dtype out_dtype(const ir_graph *g, const ir_node *n, int i)
         return is_float(t) ? IR_F32 : t;
     }
     if (c == 'b') return IR_BOOL;
+    if (c == 'i') return IR_I64;
     if (c == 'a') return (ir_dtype)n->attr[ir_attr_index(n->op, "dtype")].i;
     return operand(g, n, c - '0')->dtype;
 }
@@ -244,7 +245,8 @@ bool ir_infer(const ir_graph *g, const ir_node *n, ir_tensor *outs, hb_arena *a,
     ir_binding b;
     if (!ir_bind(g, n, &b, a, why)) return false;
     const ir_formula *f = ir_node_formula(n);
-    bool chooses = n->op == IR_OP_top_gates || n->op == IR_OP_top_gates_bwd;
+    bool chooses =
+        n->op == IR_OP_top_gates || n->op == IR_OP_top_gates_bwd || n->op == IR_OP_top_index;
     if (chooses && (n->attr[0].i < 1 || n->attr[0].i > b.size['e' - 'a'])) {
         *why = hb_fmt(a, "%s: k = %lld of %lld entries", r->name, (long long)n->attr[0].i,
                       (long long)b.size['e' - 'a']);

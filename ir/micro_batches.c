@@ -100,7 +100,11 @@ static bool counts_along(const splitting *s, int node, int k)
     case IR_OP_embedding:
         d = &r->in[0][0];
         break;
+    case IR_OP_expert_linear:
+        d = &r->in[2][0];
+        break;
     case IR_OP_embedding_bwd:
+    case IR_OP_expert_linear_dw:
         d = &r->out[0][0];
         break;
     case IR_OP_gather_bwd:
@@ -112,6 +116,7 @@ static bool counts_along(const splitting *s, int node, int k)
         d = &r->in[0][1];
         break;
     case IR_OP_gather:
+    case IR_OP_top_index:
     case IR_OP_target_logit:
     case IR_OP_ce_bwd:
     case IR_OP_row_m2:

@@ -28,6 +28,7 @@ typedef struct {
 #define DENSE(c) {IR_FLOPS_DENSE, c}
 #define SDPA(c)  {IR_FLOPS_SDPA, c}
 #define CONV(c)  {IR_FLOPS_CONV, c}
+#define EXPERTS(c) {IR_FLOPS_EXPERTS, c}
 // clang-format on
 static const source_row source[IR_N_ALL_OPS] = {
 #define OP(op, rule, ...) [IR_OP_##op] = {.name = #op, .vjp = #rule, __VA_ARGS__},
@@ -236,7 +237,7 @@ const ir_formula *ir_node_formula(const ir_node *n)
 bool ir_is_dense(ir_op op)
 {
     ir_flops_kind k = ir_op_of(op)->flops_kind;
-    return k == IR_FLOPS_DENSE || k == IR_FLOPS_SDPA || k == IR_FLOPS_CONV;
+    return k == IR_FLOPS_DENSE || k == IR_FLOPS_SDPA || k == IR_FLOPS_CONV || k == IR_FLOPS_EXPERTS;
 }
 
 bool ir_by_rows(ir_op op, const ir_attr *attr, int rank_x, int rank_w)

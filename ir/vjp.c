@@ -180,6 +180,20 @@ static bool vjp_combine(ir_back *b, const ir_node *n, const int *dy)
     return true;
 }
 
+static bool vjp_expert_linear(ir_back *b, const ir_node *n, const int *dy)
+{
+    int x = n->in[0], index = n->in[1];
+    int64_t trans = n->attr[0].i, experts = tensor(b, n->in[2])->dim[0];
+    if (vjp_wants(b, 0))
+        vjp_give(b, 0,
+                 with_int(b, IR_OP_expert_linear, "dx", 3, (int[]){DY, index, n->in[2]}, !trans));
+    if (vjp_wants(b, 2))
+        vjp_give(b, 2,
+                 with_int(b, IR_OP_expert_linear_dw, "dw", 3,
+                          (int[]){trans ? DY : x, index, trans ? x : DY}, experts));
+    return true;
+}
+
 // --- lookups ---
 
 static bool vjp_embedding(ir_back *b, const ir_node *n, const int *dy)

@@ -42,6 +42,25 @@ int64_t cpu_entries(const hap_tensor *t, int from, int to)
     return n;
 }
 
+const char *cpu_rows_fit(const hap_tensor *t, int tail, int lead, const int64_t *size)
+{
+    bool fit = t->rank >= tail && t->rank - tail <= lead;
+    for (int d = lead - 1, e = t->rank - tail - 1; fit && e >= 0; d--, e--)
+        fit = t->local[e] == 1 || t->local[e] == size[d];
+    return fit ? NULL : cpu_fail("shapes do not fit");
+}
+
+int64_t cpu_row_at(const hap_tensor *t, int tail, int lead, const int64_t *size, int64_t r)
+{
+    int64_t at = 0, step = 1;
+    for (int d = lead - 1, e = t->rank - tail - 1; e >= 0; d--, e--) {
+        if (t->local[e] != 1) at += r % size[d] * step;
+        r /= size[d];
+        step *= t->local[e];
+    }
+    return at;
+}
+
 const char *cpu_fail(const char *fmt, ...)
 {
     static _Thread_local char text[256];
@@ -50,6 +69,11 @@ const char *cpu_fail(const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     return text;
+}
+
+const char *cpu_outside(int64_t index, int64_t n)
+{
+    return cpu_fail("index %lld lies outside [0, %lld)", (long long)index, (long long)n);
 }
 
 const char *cpu_want(const hap_tensor *t, hap_dtype type, const char *what)

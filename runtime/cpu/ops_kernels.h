@@ -41,6 +41,12 @@ int64_t cpu_axis_local(const cpu_axis *a, int64_t g, int64_t *run);
 int64_t cpu_entries(const hap_tensor *t, int from,
                     int to); // product of local sizes of dims [from, to)
 
+// --- rows that broadcast: t's dims but its last `tail` are leading dims of these sizes, aligned
+// right, or 1 ---
+const char *cpu_rows_fit(const hap_tensor *t, int tail, int lead, const int64_t *size);
+// Which row of t meets row r of the whole.
+int64_t cpu_row_at(const hap_tensor *t, int tail, int lead, const int64_t *size, int64_t r);
+
 // --- copies (ops_copy.c) ---
 // y[i0..] = x[i0..] for strides in elements; either side may have any strides.
 void cpu_copy(int rank, const int64_t *size, void *y, const int64_t *ys, const void *x,
@@ -55,6 +61,7 @@ const char *cpu_copy_into(hap_tensor *y, const hap_tensor *x, int dim, int64_t s
 
 // --- errors ---
 const char *cpu_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+const char *cpu_outside(int64_t index, int64_t n); // an index that no rank holds
 // NULL if t is there and of that type.
 const char *cpu_want(const hap_tensor *t, hap_dtype type, const char *what);
 const char *cpu_want_f32(const hap_op_call *c);                // every operand and output present
@@ -138,6 +145,9 @@ CPU_KERNEL(expert_slots_bwd);
 CPU_KERNEL(dispatch);
 CPU_KERNEL(combine);
 CPU_KERNEL(dispatch_dw);
+CPU_KERNEL(top_index);
+CPU_KERNEL(expert_linear);
+CPU_KERNEL(expert_linear_dw);
 CPU_KERNEL(reshape);
 CPU_KERNEL(transpose);
 CPU_KERNEL(split);

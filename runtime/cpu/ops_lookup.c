@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-static const char *outside(int64_t id, int64_t n)
-{
-    return cpu_fail("index %lld lies outside [0, %lld)", (long long)id, (long long)n);
-}
-
 const char *cpu_embedding(const hap_step_state *s, const hap_op_call *c)
 {
     (void)s;
@@ -24,7 +19,7 @@ const char *cpu_embedding(const hap_step_state *s, const hap_op_call *c)
     const int64_t *id = ids->data;
     float *py = y->data;
     for (int64_t i = 0; i < ids->elements && width; i++) {
-        if (id[i] < 0 || id[i] >= cpu_axis_size(&v)) return outside(id[i], cpu_axis_size(&v));
+        if (id[i] < 0 || id[i] >= cpu_axis_size(&v)) return cpu_outside(id[i], cpu_axis_size(&v));
         int64_t l = cpu_axis_local(&v, id[i], &run);
         if (l >= 0)
             memcpy(py + i * width, (const float *)table->data + l * width,
@@ -51,7 +46,7 @@ const char *cpu_embedding_bwd(const hap_step_state *s, const hap_op_call *c)
     float *py = y->data;
     if (y->bytes) memset(py, 0, (size_t)y->bytes);
     for (int64_t i = 0; i < ids->elements && width; i++) {
-        if (id[i] < 0 || id[i] >= cpu_axis_size(&v)) return outside(id[i], cpu_axis_size(&v));
+        if (id[i] < 0 || id[i] >= cpu_axis_size(&v)) return cpu_outside(id[i], cpu_axis_size(&v));
         int64_t l = cpu_axis_local(&v, id[i], &run);
         if (l < 0) continue;
         float *row = py + l * width;
@@ -78,7 +73,7 @@ const char *cpu_target_logit(const hap_step_state *s, const hap_op_call *c)
         py[i] = 0.0f;
         if (label[i] == c->attr[0].i) continue;
         if (label[i] < 0 || label[i] >= cpu_axis_size(&v))
-            return outside(label[i], cpu_axis_size(&v));
+            return cpu_outside(label[i], cpu_axis_size(&v));
         int64_t l = cpu_axis_local(&v, label[i], &run);
         if (l >= 0) py[i] = ((const float *)x->data)[i * cols + l];
     }
@@ -87,24 +82,10 @@ const char *cpu_target_logit(const hap_step_state *s, const hap_op_call *c)
 
 // --- entries of a row, by an index of the row ---
 
-// The row of `t` that broadcasts to row r of y, whose leading dims are those of its operands.
+// The row of t that meets row r of y.
 static int64_t row_for(const hap_tensor *y, const hap_tensor *t, int64_t r)
 {
-    int64_t at = 0, step = 1;
-    for (int d = y->rank - 2, e = t->rank - 2; e >= 0; d--, e--) {
-        if (t->local[e] != 1) at += r % y->local[d] * step;
-        r /= y->local[d];
-        step *= t->local[e];
-    }
-    return at;
-}
-
-static const char *rows_fit(const hap_tensor *y, const hap_tensor *t)
-{
-    bool fit = t->rank >= 1 && t->rank <= y->rank;
-    for (int d = y->rank - 2, e = t->rank - 2; fit && e >= 0; d--, e--)
-        fit = t->local[e] == 1 || t->local[e] == y->local[d];
-    return fit ? NULL : cpu_fail("shapes do not fit");
+    return cpu_row_at(t, 1, y->rank - 1, y->local, r);
 }
 
 static const char *gather_want(const hap_op_call *c)
@@ -112,8 +93,9 @@ static const char *gather_want(const hap_op_call *c)
     CPU_TRY(cpu_want(c->in[0], HAP_F32, "the operand"));
     CPU_TRY(cpu_want(c->in[1], HAP_I64, "the index"));
     CPU_TRY(cpu_want(c->out[0], HAP_F32, "the output"));
-    CPU_TRY(rows_fit(c->out[0], c->in[0]));
-    return rows_fit(c->out[0], c->in[1]);
+    const hap_tensor *y = c->out[0];
+    CPU_TRY(cpu_rows_fit(c->in[0], 1, y->rank - 1, y->local));
+    return cpu_rows_fit(c->in[1], 1, y->rank - 1, y->local);
 }
 
 const char *cpu_gather(const hap_step_state *s, const hap_op_call *c)
@@ -129,7 +111,8 @@ const char *cpu_gather(const hap_step_state *s, const hap_op_call *c)
         const float *px = (const float *)x->data + row_for(y, x, r) * n;
         const int64_t *id = (const int64_t *)ids->data + row_for(y, ids, r) * k;
         for (int64_t i = 0; i < k; i++) {
-            if (id[i] < 0 || id[i] >= cpu_axis_size(&v)) return outside(id[i], cpu_axis_size(&v));
+            if (id[i] < 0 || id[i] >= cpu_axis_size(&v))
+                return cpu_outside(id[i], cpu_axis_size(&v));
             int64_t l = cpu_axis_local(&v, id[i], &run);
             py[r * k + i] = l >= 0 ? px[l] : 0.0f;
         }
@@ -152,7 +135,8 @@ const char *cpu_gather_bwd(const hap_step_state *s, const hap_op_call *c)
         const int64_t *id = (const int64_t *)ids->data + row_for(y, ids, r) * k;
         float *py = (float *)y->data + r * n;
         for (int64_t i = 0; i < k; i++) {
-            if (id[i] < 0 || id[i] >= cpu_axis_size(&v)) return outside(id[i], cpu_axis_size(&v));
+            if (id[i] < 0 || id[i] >= cpu_axis_size(&v))
+                return cpu_outside(id[i], cpu_axis_size(&v));
             int64_t l = cpu_axis_local(&v, id[i], &run);
             if (l >= 0) py[l] += px[i];
         }

@@ -67,6 +67,32 @@ const char *cpu_top_gates_bwd(const hap_step_state *s, const hap_op_call *c)
     return NULL;
 }
 
+// The j-th largest is the first of those that come behind the (j - 1)-th.
+const char *cpu_top_index(const hap_step_state *s, const hap_op_call *c)
+{
+    (void)s;
+    hap_tensor *y = c->out[0], *x = c->in[0];
+    CPU_TRY(cpu_want(x, HAP_F32, "the operand"));
+    CPU_TRY(cpu_want(y, HAP_I64, "the output"));
+    int64_t n = x->local[x->rank - 1], k = y->local[y->rank - 1];
+    if (k > n || y->elements * n != x->elements * k)
+        return cpu_fail("top_index: shapes do not fit");
+    int64_t *to = y->data;
+    for (int64_t at = 0; at < x->elements; at += n) {
+        const float *row = (const float *)x->data + at;
+        for (int64_t j = 0, prior = -1; j < k; j++, to++) {
+            *to = -1;
+            for (int64_t i = 0; i < n; i++)
+                if ((prior < 0 || before(row, prior, i)) && i != prior &&
+                    (*to < 0 || before(row, i, *to)))
+                    *to = i;
+            if (*to < 0) return cpu_fail("top_index: a row with NaN");
+            prior = *to;
+        }
+    }
+    return NULL;
+}
+
 // --- slots ---
 
 // Which choice of its token expert i is: 0 the first. Entries of 0 are no choice.

@@ -28,9 +28,10 @@ mp_positions mp_positions_of(mp *m)
     for (int i = 0; i < m->g->nodes.n; i++) {
         const ir_node *v = &m->g->nodes.p[i];
         if (v->op == IR_OP_count || v->op == IR_OP_target_logit) at.ignore = v->attr[0].i;
-        if (v->op != IR_OP_embedding && v->op != IR_OP_target_logit && v->op != IR_OP_gather)
-            continue;
-        int t = v->in[0], d = v->op == IR_OP_embedding ? 0 : m->g->tensors.p[t].rank - 1;
+        bool rows = v->op == IR_OP_embedding, experts = v->op == IR_OP_expert_linear;
+        if (!rows && !experts && v->op != IR_OP_target_logit && v->op != IR_OP_gather) continue;
+        int t = v->in[experts ? 2 : 0];
+        int d = rows || experts ? 0 : m->g->tensors.p[t].rank - 1;
         int64_t g = mp_whole(m, t, d)->g;
         at.limit = g > at.limit ? g : at.limit;
     }

@@ -1,5 +1,7 @@
-// Meanings of the ops of a mixture of experts, loop by loop. Choices go by the order of numbers as
-// integers (mp_more), which is the same on all ranks; sums are over the entries a rank holds.
+// Meanings of the ops of a mixture of experts, loop by loop. Gates and slots go by the order of
+// numbers as integers (mp_more), which is the same on all ranks; sums are over the entries a rank
+// holds. The experts that top_index chooses are numbers, those that expert_linear reads are drawn
+// (modp_graph.c): what holds for any choice holds for the one that is made.
 
 #include "synth/certify/modp_model.h"
 
@@ -119,6 +121,71 @@ static bool moves(mp *m, const mp_call *c)
     return true;
 }
 
+// An entry of the result is a keyed hash of its place in the row of choices and of the whole row.
+static bool choices(mp *m, const mp_call *c)
+{
+    const mp_part *x = &c->in[0];
+    mp_part *y = &c->out[0];
+    int last = x->rank - 1;
+    if (y->rank != x->rank) return mp_fail(m, "has other dims");
+    for (int d = 0; d < last; d++)
+        if (!mp_same(m, x, d, y, d)) return false;
+    if (!whole(m, x, last) || !whole(m, y, last)) return false;
+    int64_t n = x->ix[last]->l, k = y->ix[last]->l;
+    for (int64_t r = 0; r < mp_count(x, last); r++) {
+        uint64_t row = IR_OP_top_index;
+        for (int64_t i = 0; i < n; i++)
+            row = mp_hash(m, row, mp_get(x, r * n + i));
+        for (int64_t j = 0; j < k; j++)
+            y->v[r * k + j] = mp_hash(m, row, (uint64_t)j);
+    }
+    return true;
+}
+
+// The leading dims of t, all but its last `tail`, meet those of s.
+static int32_t *leading(mp *m, const mp_part *s, const mp_part *t, int tail)
+{
+    if (t->rank >= tail) return mp_align(m, s, s->rank - 1, t, t->rank - tail, NULL, NULL);
+    mp_fail(m, "has operands of other dims");
+    return NULL;
+}
+
+static int64_t entries_before(const mp_part *x, int rank) // of all ranks
+{
+    int64_t n = 1;
+    for (int d = 0; d < rank; d++)
+        n *= x->ix[d]->g;
+    return n;
+}
+
+// y[r, n] = sum over k of x[r, k] w[e, k, n] for the expert e of row r; the gradient adds x[r, k]
+// y[r, n] to w[e, k, n]. Rows are those of y, in the gradient of x where it has more.
+static bool expert_rows(mp *m, const mp_call *c)
+{
+    bool dw = c->op == IR_OP_expert_linear_dw, trans = !dw && c->attr[0].i == 1;
+    const mp_part *x = &c->in[0], *at = &c->in[1], *y = dw ? &c->in[2] : &c->out[0];
+    const mp_part *w = dw ? &c->out[0] : &c->in[2];
+    mp_part *made = &c->out[0];
+    int lx = x->rank - 1, ly = y->rank - 1;
+    if (w->rank != 3 || lx < 0 || ly < 0) return mp_fail(m, "has operands of other dims");
+    if (!mp_same(m, x, lx, w, 1 + trans) || !mp_same(m, y, ly, w, 2 - trans)) return false;
+    const mp_part *rows = dw && entries_before(x, lx) > entries_before(y, ly) ? x : y;
+    int32_t *rx = leading(m, rows, x, 1), *ry = rx ? leading(m, rows, y, 1) : NULL;
+    int32_t *index = ry ? leading(m, rows, at, 0) : NULL;
+    int64_t nk = x->ix[lx]->l, nn = y->ix[ly]->l, each = nk * nn;
+    for (int64_t r = 0; index && r < mp_count(rows, rows->rank - 1); r++) {
+        int64_t e = (int64_t)at->v[index[r]];
+        int32_t l = e < 0 || e >= w->ix[0]->g ? -1 : w->ix[0]->of[e];
+        for (int64_t i = 0; l >= 0 && i < each; i++) {
+            int64_t k = i / nn, n = i % nn, iw = l * each + (trans ? n * nk + k : i);
+            int64_t ix = rx[r] * nk + k, iy = ry[r] * nn + n;
+            uint64_t *v = &made->v[dw ? iw : iy];
+            *v = mp_add(*v, mp_mul(mp_get(x, ix), dw ? mp_get(y, iy) : mp_get(w, iw)));
+        }
+    }
+    return index != NULL;
+}
+
 mp_meaning *mp_moe(ir_op op)
 {
     switch ((int)op) {
@@ -133,6 +200,11 @@ mp_meaning *mp_moe(ir_op op)
     case IR_OP_combine:
     case IR_OP_dispatch_dw:
         return moves;
+    case IR_OP_top_index:
+        return choices;
+    case IR_OP_expert_linear:
+    case IR_OP_expert_linear_dw:
+        return expert_rows;
     default:
         return NULL;
     }

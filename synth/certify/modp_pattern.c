@@ -121,6 +121,8 @@ bool mp_is_index(ir_op op, int slot)
     case IR_OP_gather:
     case IR_OP_gather_bwd:
     case IR_OP_target_logit:
+    case IR_OP_expert_linear:
+    case IR_OP_expert_linear_dw:
         return slot == 1;
     case IR_OP_nll_sum:
     case IR_OP_ce_bwd:
@@ -139,6 +141,7 @@ static int ordered(ir_op op)
     case IR_OP_row_max:
     case IR_OP_max_pool:
     case IR_OP_top_gates:
+    case IR_OP_top_index:
     case IR_OP_expert_slots:
         return 0;
     case IR_OP_max_pool_bwd:

@@ -25,7 +25,8 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 // Roles that say nothing of joins.
 static bool no_join(int role)
 {
-    return role == IR_ROLE_none || role == IR_ROLE_mixture || role == IR_ROLE_conv;
+    return role == IR_ROLE_none || role == IR_ROLE_mixture || role == IR_ROLE_experts ||
+           role == IR_ROLE_conv;
 }
 
 START_TEST(ops_have_their_roles)

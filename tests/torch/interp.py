@@ -198,6 +198,19 @@ def max_pool(x, window, stride, padding, dilation, ceil=False):
     return F.max_pool2d(x, window, stride, padding, dilation, ceil)
 
 
+def top_index(x, k):
+    rows = [_order(row)[:k] for row in x.reshape(-1, x.shape[-1])]
+    return torch.tensor(rows).reshape(*x.shape[:-1], k)
+
+
+def expert_linear(x, index, w, trans=0):
+    """Row by row."""
+    lead = torch.broadcast_shapes(x.shape[:-1], index.shape)
+    rows = zip(x.expand(*lead, -1).flatten(0, -2), index.expand(lead).flatten())
+    made = [row @ (w[i].T if trans else w[i]) for row, i in rows]
+    return torch.stack(made).reshape(*lead, -1)
+
+
 _ROWS = {
     "linear": linear,
     "conv": conv,
@@ -263,6 +276,8 @@ _ROWS = {
     "ce_sum": ce_sum,
     "top_gates": top_gates,
     "expert_slots": expert_slots,
+    "top_index": top_index,
+    "expert_linear": expert_linear,
     "dispatch": lambda w, x: torch.einsum("bsec,bsd->ebcd", w, x),
     "combine": lambda w, y: torch.einsum("bsec,ebcd->bsd", w, y),
 }

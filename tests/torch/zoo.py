@@ -131,6 +131,28 @@ causal("Olmo2", "OLMo-2")
 causal("Granite")
 
 
+def experts(name, title, **more):
+    """Mixtures of experts, with the loss that balances them where there is one."""
+
+    def make():
+        x = ids()
+        return hugging(name, name + "ForCausalLM", output_router_logits=True, **more), dict(input_ids=x, labels=x)
+
+    FAMILIES[title] = ("mixtures of experts", make, {})
+
+
+experts("Mixtral", "Mixtral", num_local_experts=5)
+experts("Qwen3Moe", "Qwen3-MoE", num_experts=8, num_experts_per_tok=3, moe_intermediate_size=24)
+experts("Olmoe", "OLMoE", num_experts=6, num_experts_per_tok=3)
+experts("Qwen2Moe", "Qwen2-MoE", num_experts=6, moe_intermediate_size=24, shared_expert_intermediate_size=40)
+experts("GptOss", "GPT-OSS", num_local_experts=6, num_experts_per_tok=2, sliding_window=5)
+experts(
+    "DeepseekV3", "DeepSeek-V3", n_routed_experts=8, num_experts_per_tok=3, n_group=4, topk_group=2,
+    moe_intermediate_size=24, first_k_dense_replace=1, q_lora_rank=16, kv_lora_rank=16, qk_rope_head_dim=8,
+    qk_nope_head_dim=8, v_head_dim=8, num_key_value_heads=4,
+)  # fmt: skip
+
+
 @family("T5", "encoder-decoders")
 def _t5():
     return hugging("T5", "T5ForConditionalGeneration", decoder_start_token_id=0), dict(

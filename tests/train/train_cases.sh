@@ -358,6 +358,12 @@ experts()
         grep -q '"dropped": *true' "$work/$cluster-hap/plan.json" && fail "not on every rank"
     done
     same_on_one $graph bert-moe-tiny 20 moe laptop dp-prop --micro-batches 2
+    graph=tests/graphs/experts.json moe='model.layers.?.mlp.experts'
+    one tokens $graph gpt2-tiny 10
+    same_on_one $graph gpt2-tiny 10 tokens laptop dp-prop --micro-batches 2
+    same_on_one $graph gpt2-tiny 10 tokens laptop auto --pin "$moe.*_proj=S(0)" --pin "$moe.expert_linear*=P"
+    grep -Eq 'op_expert_linear\(r, [^;]*experts_gate_up_proj, HAP_NT' "$work/laptop-auto/program.c" ||
+        fail "no rank multiplies by its own experts alone: this tests nothing"
 }
 
 # cluster_of MACHINES FAST SLOW: ranks so slow that what they compute counts and links are free

@@ -12,7 +12,8 @@ Then `hapc graph.json cluster.yaml`, `hapc run … --save trained.safetensors`, 
 `load_into(model, "trained.safetensors")`.
 
 The module is taken as it is: what it returns beside its loss (caches, hidden states) is ignored. A mixture
-of experts is written with top_gates and expert_slots of moe.py. What is supported: docs/coverage.md.
+of experts is one of transformers', or written with the functions of moe.py. What is supported:
+docs/coverage.md.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ import torch
 from . import batch as batches, document, front, meta, names, optimizer as opt, passes, safetensors
 from .graph import ExportError
 from .init import from_meta, init_rules
-from .moe import expert_slots, top_gates
+from .moe import expert_linear, expert_slots, experts_by_rows, top_gates
 from .trace import is_torch, trace
 
 __version__ = "0.1"
-__all__ = ["export", "load_into", "save_weights", "top_gates", "expert_slots", "ExportError"]
+__all__ = ["export", "load_into", "save_weights", "top_gates", "expert_slots", "expert_linear", "ExportError"]
 
 _ASK = object()  # no optimizer given
 
@@ -81,7 +82,7 @@ def export(
     notes: set[str] = set()
     recorded, buffers = from_meta(module, notes)
     graphs = []
-    with meta.fake_weights(module, buffers) as fakes:
+    with experts_by_rows(module), meta.fake_weights(module, buffers) as fakes:
         ids = {fakes.get(i, i) for i in opt.trained_by(optimizer) or ()} or None
         inputs = list(zip(call.names, call.batched))
         for b in (b1, b2):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
@@ -19,6 +21,8 @@ def uniform_value(t: torch.Tensor):
 def closed_form(t: torch.Tensor) -> dict | None:
     """{"const": c} or {"iota": [start, step]} along the last dim; None if the value must be stored."""
     c = uniform_value(t)
+    if c in (math.inf, -math.inf):
+        return None  # no number of JSON
     if c is not None:
         return {"const": int(c) if t.dtype == torch.bool else c}
     if t.dtype == torch.bool or t.dim() == 0 or t.shape[-1] < 2:

@@ -108,6 +108,14 @@ def _expert_slots(g, gates, capacity):
     return g.emit("expert_slots", [gates], g.out.shape, gates.dtype, capacity=capacity)
 
 
+@rule("hap.expert_linear")
+def _expert_linear(g, x, index, weight, trans):
+    if isinstance(weight, torch.Tensor):
+        weight = g.tensor(weight)
+    ins = [cast(g, x, g.out.dtype), cast(g, index, torch.int64), cast(g, weight, g.out.dtype)]
+    return g.emit("expert_linear", ins, g.out.shape, g.out.dtype, trans=int(trans))
+
+
 @rule("scaled_dot_product_attention")
 def _sdpa(g, q, k, v, mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
     if len(q.shape) != 4:

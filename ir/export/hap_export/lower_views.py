@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from .consts import uniform_value
@@ -283,6 +285,69 @@ def _once(index):
             one = index.narrow(d, 0, 1)
             index = one.contiguous() if bool((index == one).all()) else index
     return index
+
+
+@rule("topk")
+def _topk(g, x, k, dim=-1, largest=True, sorted=True):
+    """Of equal entries the first; PyTorch leaves open which."""
+    x, perm = last(g, cast(g, x, g.out[0].dtype), dim)
+    if not x.dtype.is_floating_point:
+        g.fail("topk of integers", "of their floats: x.float().topk(…)")
+    ordered = x if largest else g.emit("neg", [x], x.shape, x.dtype)
+    shape = x.shape[:-1] + (k,)
+    index = g.emit("top_index", [ordered], shape, torch.int64, k=k)
+    value = g.emit("gather", [x, index], shape, x.dtype)
+    return [transpose(g, value, perm), transpose(g, index, perm)]
+
+
+def _one_hot(g, index, n, dtype):
+    """[*] -> [*, n]"""
+    index = reshape(g, cast(g, index, torch.int64), shape_of(index) + (1,))
+    shape = shape_of(index)[:-1] + (n,)
+    return cast(g, g.emit("eq", [index, iota(n)], shape, torch.bool), dtype)
+
+
+@rule("one_hot")
+def _one_hot_rule(g, index, n=-1):
+    return _one_hot(g, index, g.out.shape[-1], torch.int64)
+
+
+@rule("histc")
+def _histc(g, x, bins=100, min=0, max=0):
+    """Of whole numbers, one bin each: how often each of 0 … bins - 1 stands in x."""
+    made = x.producer if isinstance(x, Tensor) else None
+    whole = made is not None and made.op == "cast" and not made.ins[0].dtype.is_floating_point
+    if not whole or min != 0 or max not in (bins - 1, bins):
+        g.fail("histc but of integers 0 … n - 1, a bin each")
+    x = made.ins[0]
+    rows = _one_hot(g, reshape(g, x, (math.prod(x.shape),)), bins, torch.float32)
+    return cast(g, g.emit("sum", [rows], (bins,), torch.float32, dims=[0]), g.out.dtype)
+
+
+@rule("scatter.value")
+def _scatter_value(g, x, dim, index, value):
+    """x, and `value` at each entry of dim whose index stands in its row."""
+    x, perm = last(g, cast(g, x, g.out.dtype), dim)
+    index, _ = last(g, index, dim)
+    if shape_of(index)[:-1] != shape_of(x)[:-1]:
+        g.fail("scatter by an index of fewer rows")
+    hot = _one_hot(g, index, shape_of(x)[-1], torch.float32)
+    named = g.emit("sum", [hot], shape_of(x), torch.float32, dims=[len(hot.shape) - 2])
+    named = g.emit("ne", [named, torch.tensor(0.0)], shape_of(x), torch.bool)
+    put = torch.tensor(value, dtype=g.out.dtype)
+    return transpose(g, g.emit("where", [named, put, x], shape_of(x), g.out.dtype), perm)
+
+
+@rule("scatter_add")
+def _scatter_add(g, x, dim, index, value):
+    """x plus, at each place, the values whose index names it: a one-hot matmul."""
+    if len(x.shape) != 1 or len(shape_of(index)) != 1:
+        g.fail("scatter_add in more than one dim", "write it by a one-hot matmul")
+    n, rows = x.shape[0], shape_of(index)[0]
+    value = reshape(g, cast(g, slice_(g, value, 0, 0, rows), g.out.dtype), (1, rows))
+    hot = _one_hot(g, index, n, g.out.dtype)
+    sums = reshape(g, g.emit("matmul", [value, hot], (1, n), g.out.dtype, trans=0), (n,))
+    return sums if uniform_value(x) == 0 else g.emit("add", [x, sums], (n,), g.out.dtype)
 
 
 def _scattered(g, x, part, dim, start, stop):

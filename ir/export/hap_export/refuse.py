@@ -5,8 +5,7 @@ from __future__ import annotations
 from .graph import ExportError
 
 _ADVICE = {  # by op, where a rule gives no advice of its own
-    "sort": "a choice of experts is top_gates of hap_export",
-    "topk": "a choice of experts is top_gates of hap_export",
+    "sort": "a choice of experts is topk, or top_gates of hap_export",
     "nonzero": "the result's shape depends on the data: use torch.where with a mask",
     "masked_select": "the result's shape depends on the data: use torch.where with a mask",
     "fft_fft": "not planned: complex numbers",

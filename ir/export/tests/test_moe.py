@@ -8,7 +8,7 @@ from torch import nn
 import hap_models
 import interp
 from conftest import export
-from hap_export import ExportError, expert_slots, top_gates
+from hap_export import ExportError, expert_linear, expert_slots, top_gates
 from test_models import assert_same, ops
 from test_rules import check, data, refuses
 
@@ -67,6 +67,83 @@ def test_block(batch, tmp_path):
     assert_same(module, doc, ids(batch))
     own = {"top_gates", "expert_slots", "dispatch", "combine"}
     assert all(ops(doc).count(op) == 1 for op in own) and "log_softmax" not in ops(doc)
+
+
+@pytest.mark.parametrize("trans", [False, True])
+def test_expert_linear(trans):
+    x, w = gates(4, 1, 5).requires_grad_(), gates(3, *((6, 5) if trans else (5, 6)), seed=1).requires_grad_()
+    index = torch.tensor([[0, 2], [1, 0], [2, 1], [0, 0]])
+    weight = gates(4, 2, 6, seed=2)
+    got = [expert_linear(x, index, w, trans), interp.expert_linear(x, index, w, int(trans))]
+    assert torch.allclose(*got) and got[0].shape == (4, 2, 6)
+    ours, loops = (torch.autograd.grad((y * weight).sum(), (x, w)) for y in got)
+    assert all(torch.allclose(a, b) for a, b in zip(ours, loops))
+
+
+CHOICES = {  # of y [b, 5, 6]
+    "topk": lambda y: y.topk(3)[0].exp().sum(-1, keepdim=True) * y,
+    "topk of a dim": lambda y: y.topk(2, dim=1)[0] * 2,
+    "least": lambda y: y.topk(2, largest=False)[0].exp(),
+    "one_hot": lambda y: y * F.one_hot(y.topk(2)[1], 6).sum(-2),
+    "histc": lambda y: y * torch.histc(y.topk(2)[1].reshape(-1).float(), bins=6, min=0, max=6),
+    "scatter_add": lambda y: y * torch.zeros(6).scatter_add_(0, y[:, 0].topk(2)[1].flatten(), y[:, 0, :2].flatten()),
+    "scatter": lambda y: y * torch.zeros_like(y).scatter_(-1, y.topk(2)[1], 1.5),
+    "left out of a choice": lambda y: y
+    * y.masked_fill(y == y.amax(-1, keepdim=True), -torch.inf).topk(2)[1].float().sum(-1, keepdim=True),
+    "scatter, a dim": lambda y: y.scatter(1, y.topk(2, dim=1)[1], 0.0).exp(),
+    "expert_linear": lambda y: expert_linear(y[:, :, None], y[..., :3].topk(2)[1], W).exp(),
+    "expert_linear, transposed": lambda y: expert_linear(y, y[..., :3].argmax(-1), W.mT, True).exp(),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices(name, tmp_path):
+    check(CHOICES[name], tmp_path, 5)
+
+
+@pytest.mark.parametrize(
+    "why, f",
+    [
+        ("topk of integers", lambda y: y.topk(2)[1].topk(1)[0] + y[..., :1]),
+        ("histc but of integers", lambda y: torch.histc(y, 6, 0, 6) * y),
+        ("histc but of integers", lambda y: torch.histc((y > 0).long().float(), 6, 0, 3) * y),
+        ("scatter_add in more than one dim", lambda y: y.scatter_add(1, y.topk(2, dim=1)[1], y)),
+    ],
+)
+def test_choices_refused(why, f, tmp_path):
+    refuses(f, tmp_path, why, 5)
+
+
+MODELS = {  # of transformers, without what stands in tests/torch/zoo.py
+    "Mixtral": dict(num_local_experts=3),
+    "Qwen3Moe": dict(num_experts=5, num_experts_per_tok=3, moe_intermediate_size=8, norm_topk_prob=True),
+    "Olmoe": dict(num_experts=4, num_experts_per_tok=2),
+    "GptOss": dict(num_local_experts=4, num_experts_per_tok=2),  # biases, weights the other way round
+}
+
+
+@pytest.mark.parametrize("name, how", [(name, "grouped_mm") for name in MODELS] + [("Mixtral", "eager")])
+def test_of_transformers(name, how, tmp_path):
+    """As their own code computes it, however that is set; the setting stays."""
+    transformers = pytest.importorskip("transformers")
+    config = getattr(transformers, name + "Config")(
+        hidden_size=16, intermediate_size=12, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=2,
+        head_dim=8, vocab_size=37, max_position_embeddings=16, output_router_logits=True, pad_token_id=None,
+        eos_token_id=0, bos_token_id=0, **MODELS[name],
+    )  # fmt: skip
+    torch.manual_seed(0)
+    module = getattr(transformers, name + "ForCausalLM")(config)
+    module.set_experts_implementation(how)
+
+    def inputs(batch):
+        x = torch.randint(1, 37, (batch, 6), generator=torch.Generator().manual_seed(batch))
+        return {"input_ids": x, "labels": x}
+
+    doc = export(module, (), tmp_path / "g.json", kwargs=inputs(4))
+    assert module.config._experts_implementation == how
+    assert ops(doc).count("expert_linear") == 2
+    for batch in (4, 3):
+        assert_same(module, doc, inputs(batch), tmp_path)
 
 
 W = torch.randn(3, 6, 5, generator=torch.Generator().manual_seed(3))

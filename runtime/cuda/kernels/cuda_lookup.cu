@@ -5,30 +5,10 @@
 
 #include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_columns.cuh"
+#include "cuda/kernels/cuda_places.cuh"
 #include "cuda/kernels/cuda_shadow.h"
 
 enum { THREADS = 256 };
-
-// The local row of an index; -1 elsewhere, also after a trap.
-__device__ inline int64_t row_of(int64_t id, const cuda_axis &v, cuda_trap *t, int op, int line)
-{
-    if (id < 0 || id >= v.outer * v.block) {
-        trap(t, op, line, id, v.outer * v.block);
-        return -1;
-    }
-    return axis_local(v, id);
-}
-
-struct place {
-    cuda_axis v;
-    cuda_trap *trap;
-    int op, line;
-};
-
-static place place_of(cuda_context *x, const hap_op_call *c, const hap_tensor *table, int dim)
-{
-    return {cuda_axis_of(table, dim), x->trap, (int)c->op, x->line};
-}
 
 // V elements a thread; the width is a multiple of V.
 template <int V>
@@ -404,52 +384,27 @@ const char *cuda_lookup_chain(cuda_context *x, const hap_op_call *const *c, int 
 
 // --- entries of a row, by an index of the row ---
 
-// Leading dims of the output, and the rows of both operands that broadcast to its rows.
-struct row_map {
-    int n;
-    int64_t size[HAP_MAX_RANK], step[2][HAP_MAX_RANK];
-};
-
-__device__ inline void rows_at(const row_map &m, int64_t r, int64_t (&at)[2])
-{
-    at[0] = at[1] = 0;
-    for (int d = m.n - 1; d >= 0; d--) {
-        int64_t i = r % m.size[d];
-        r /= m.size[d];
-        at[0] += i * m.step[0][d], at[1] += i * m.step[1][d];
-    }
-}
-
-static const char *row_map_of(const hap_op_call *c, row_map *m)
+static const char *row_map_of(const hap_op_call *c, row_map<2> *m)
 {
     const hap_tensor *y = c->out[0];
     CUDA_TRY(cuda_want(c->in[1], HAP_I64, "the index"));
     if (!cuda_is_float(c->in[0]->type) || !cuda_is_float(y->type))
         return cuda_fail("not supported: gather of type %s", hap_dtype_name(c->in[0]->type));
-    *m = {y->rank - 1, {}, {}};
+    m->n = y->rank - 1;
     for (int d = 0; d < m->n; d++)
         m->size[d] = y->local[d];
-    for (int i = 0; i < 2; i++) {
-        const hap_tensor *t = c->in[i];
-        int64_t step = 1;
-        if (t->rank > y->rank) return cuda_fail("gather: shapes do not fit");
-        for (int d = y->rank - 2, e = t->rank - 2; e >= 0; d--, e--) {
-            if (t->local[e] != 1 && t->local[e] != y->local[d])
-                return cuda_fail("gather: shapes do not fit");
-            m->step[i][d] = t->local[e] == 1 ? 0 : step;
-            step *= t->local[e];
-        }
-    }
+    for (int i = 0; i < 2; i++)
+        if (!m->takes(i, c->in[i], 1)) return cuda_fail("gather: shapes do not fit");
     return NULL;
 }
 
 __global__ void entries(int64_t elements, int64_t k, int64_t n, view y, view a, const int64_t *id,
-                        row_map m, place p)
+                        row_map<2> m, place p)
 {
     int64_t step = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < elements; i += step) {
         int64_t at[2];
-        rows_at(m, i / k, at);
+        m.at(i / k, at);
         int64_t l = row_of(id[at[1] * k + i % k], p.v, p.trap, p.op, p.line);
         store(y, i, l >= 0 ? load(a, at[0] * n + l) : 0.0f);
     }
@@ -458,7 +413,7 @@ __global__ void entries(int64_t elements, int64_t k, int64_t n, view y, view a, 
 CUDA_ROW(gather)
 {
     hap_tensor *y = c->out[0], *a = c->in[0], *ids = c->in[1];
-    row_map m;
+    row_map<2> m;
     CUDA_TRY(row_map_of(c, &m));
     int64_t k = y->local[y->rank - 1];
     if (ids->local[ids->rank - 1] != k) return cuda_fail("gather: shapes do not fit");
@@ -472,7 +427,7 @@ CUDA_ROW(gather)
 // A warp a row of y adds 32 entries at a time: of those with one index the first lane adds all, in
 // their order, so the sum is the CPU's bit for bit.
 __global__ void entries_bwd(int64_t rows, int64_t k, int64_t n, float *y, view dy,
-                            const int64_t *id, row_map m, place p)
+                            const int64_t *id, row_map<2> m, place p)
 {
     const unsigned all = 0xFFFFFFFFu;
     int lane = threadIdx.x;
@@ -480,7 +435,7 @@ __global__ void entries_bwd(int64_t rows, int64_t k, int64_t n, float *y, view d
     for (int64_t r = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; r < rows; r += step) {
         float *to = y + r * n;
         int64_t at[2];
-        rows_at(m, r, at);
+        m.at(r, at);
         for (int64_t i = lane; i < n; i += 32)
             to[i] = 0.0f;
         __syncwarp();
@@ -504,7 +459,7 @@ __global__ void entries_bwd(int64_t rows, int64_t k, int64_t n, float *y, view d
 CUDA_ROW(gather_bwd)
 {
     hap_tensor *y = c->out[0], *dy = c->in[0], *ids = c->in[1];
-    row_map m;
+    row_map<2> m;
     CUDA_TRY(row_map_of(c, &m));
     CUDA_TRY(cuda_want(y, HAP_F32, "the output"));
     int64_t k = dy->local[dy->rank - 1], n = y->local[y->rank - 1];

@@ -67,6 +67,38 @@ CUDA_ROW(top_gates_bwd)
     return gates_row(x, c, c->in[0], c->in[1]);
 }
 
+// The j-th largest is the first of those that come behind the (j - 1)-th.
+__global__ void top_of(int64_t rows, int64_t n, int64_t k, int64_t *y, view x)
+{
+    int64_t row = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, at = row * n, prior = -1;
+    if (row >= rows) return;
+    for (int64_t j = 0; j < k; j++) {
+        int64_t best = -1;
+        float last = prior < 0 ? 0.0f : load(x, at + prior), most = 0.0f;
+        for (int64_t i = 0; i < n; i++) {
+            float v = load(x, at + i);
+            bool behind = prior < 0 || (i != prior && before(last, prior, v, i));
+            if (behind && (best < 0 || before(v, i, most, best))) best = i, most = v;
+        }
+        y[row * k + j] = prior = best < 0 ? j : best; // none: a row with NaN
+    }
+}
+
+CUDA_ROW(top_index)
+{
+    hap_tensor *y = c->out[0], *a = c->in[0];
+    CUDA_TRY(cuda_want(y, HAP_I64, "the output"));
+    if (!cuda_is_float(a->type))
+        return cuda_fail("not supported: top_index of type %s", hap_dtype_name(a->type));
+    int64_t n = a->local[a->rank - 1], k = y->local[y->rank - 1];
+    if (k > n || y->elements * n != a->elements * k)
+        return cuda_fail("top_index: shapes do not fit");
+    if (y->elements == 0) return NULL;
+    top_of<<<(unsigned)ceil_div(y->elements / k, THREADS), THREADS, 0, x->stream>>>(
+        y->elements / k, n, k, (int64_t *)y->data, view_of(a));
+    return launched();
+}
+
 // --- slots ---
 
 // Which choice of its token expert e is, 0 the first; -1 if none. Entries of 0 are no choice.

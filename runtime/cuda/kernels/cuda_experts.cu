@@ -1,0 +1,358 @@
+// Rows by the matrices of their experts (cpu/ops_experts.c): rows are sorted by expert, as numbers
+// alone; then one grid of tiles multiplies all experts' rows, each gathered where it stands. How
+// many rows an expert has is known to the device alone.
+//
+//     expert_linear      y[row, n] = sum over k of x[row, k] w[e, k, n]     a tile: rows of one expert
+//     expert_linear_dw   w[e, k, n] = sum over rows of x[row, k] y[row, n]  a tile: of a matrix
+//
+// bf16 is multiplied by tensor cores, f32 and f16 by single products. Sums are in f32, in the order
+// of the rows.
+
+#include <mma.h>
+
+#include "cuda/device/cuda_room.h"
+#include "cuda/kernels/cuda_places.cuh"
+
+namespace wmma = nvcuda::wmma;
+
+enum { THREADS = 256, WARPS = THREADS / 32, SORTS = 1024 };
+
+// --- rows by expert ---
+
+// x and y: which row of either operand the i-th row by expert is; experts e has those from first[e]
+// on. Rows of other ranks' experts are left out.
+struct by_expert {
+    int *x, *y, *first;
+};
+
+// Exclusive sum over the block of a flag a thread; *total = all.
+__device__ inline int place_in_block(bool flag, int *total)
+{
+    __shared__ int sums[SORTS / 32];
+    unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    unsigned found = __ballot_sync(0xFFFFFFFFu, flag);
+    __syncthreads();
+    if (lane == 0) sums[warp] = __popc(found);
+    __syncthreads();
+    int before = 0, all = 0;
+    for (unsigned w = 0; w < SORTS / 32; w++) {
+        before += w < warp ? sums[w] : 0;
+        all += sums[w];
+    }
+    *total = all;
+    return before + __popc(found & ((1u << lane) - 1));
+}
+
+// A block an expert: counts the rows of those ahead of it, then lists its own in their order.
+__global__ __launch_bounds__(SORTS) void sort_rows(int64_t rows, const int64_t *index,
+                                                   row_map<3> map, place at, by_expert to)
+{
+    int e = (int)blockIdx.x, next = 0, total;
+    int64_t row[3];
+    for (int64_t r0 = 0; r0 < rows; r0 += SORTS) {
+        int64_t r = r0 + threadIdx.x, l = -1;
+        if (r < rows) {
+            map.at(r, row);
+            l = row_of(index[row[1]], at.v, at.trap, at.op, at.line);
+        }
+        place_in_block(l >= 0 && l < e, &total);
+        next += total;
+    }
+    if (threadIdx.x == 0) to.first[e] = next;
+    for (int64_t r0 = 0; r0 < rows; r0 += SORTS) {
+        int64_t r = r0 + threadIdx.x, l = -1;
+        if (r < rows) {
+            map.at(r, row);
+            l = row_of(index[row[1]], at.v, at.trap, at.op, at.line);
+        }
+        int i = place_in_block(l == e, &total);
+        if (l == e) to.x[next + i] = (int)row[0], to.y[next + i] = (int)row[2];
+        next += total;
+    }
+    if (threadIdx.x == 0 && e + 1 == (int)gridDim.x) to.first[e + 1] = next;
+}
+
+// --- one product ---
+
+// Line i begins at element base + (row ? row[i] : i) * ld.
+struct lines {
+    view v;
+    const int *row;
+    int64_t base, ld;
+};
+
+__device__ inline int64_t begins(const lines &l, int64_t i)
+{
+    return l.base + (l.row ? (int64_t)l.row[i] : i) * l.ld;
+}
+
+// y[m,n] = a b. Lines of a are the m rows of k entries, or (A_K) the k rows of m entries; lines of b
+// are the k rows of n entries, or (B_N) the n rows of k entries. quick: 8 entries a vector.
+struct product {
+    lines a, b, y;
+    int64_t m, n, k, m0, n0; // m0, n0: this block's tile
+    bool quick;
+};
+
+// Entry `i` of a tile's outer dim, `k` of the inner one; 0 outside.
+__device__ inline float entry(const lines &l, bool by_k, int64_t i, int64_t outer, int64_t k,
+                              int64_t inner)
+{
+    if (i >= outer || k >= inner) return 0.0f;
+    return load(l.v, by_k ? begins(l, k) + i : begins(l, i) + k);
+}
+
+constexpr int SMALL = 64, DEEP = 16; // a tile of single products, 4 x 4 a thread
+
+template <bool A_K, bool B_N> __device__ void multiply_plain(const product &p)
+{
+    __shared__ float a[DEEP][SMALL + 1], b[DEEP][SMALL + 1];
+    int t = (int)threadIdx.x, row = t / 16 * 4, col = t % 16 * 4;
+    float sum[4][4] = {};
+    for (int64_t k0 = 0; k0 < p.k; k0 += DEEP) {
+        for (int i = t; i < SMALL * DEEP; i += THREADS) {
+            int ka = A_K ? i / SMALL : i % DEEP, ma = A_K ? i % SMALL : i / DEEP;
+            int kb = B_N ? i % DEEP : i / SMALL, nb = B_N ? i / DEEP : i % SMALL;
+            a[ka][ma] = entry(p.a, A_K, p.m0 + ma, p.m, k0 + ka, p.k);
+            b[kb][nb] = entry(p.b, !B_N, p.n0 + nb, p.n, k0 + kb, p.k);
+        }
+        __syncthreads();
+        for (int k = 0; k < DEEP; k++)
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < 4; j++)
+                    sum[i][j] += a[k][row + i] * b[k][col + j];
+        __syncthreads();
+    }
+    for (int i = 0; i < 4 && p.m0 + row + i < p.m; i++)
+        for (int j = 0; j < 4 && p.n0 + col + j < p.n; j++)
+            store(p.y.v, begins(p.y, p.m0 + row + i) + p.n0 + col + j, sum[i][j]);
+}
+
+// A tile of tensor cores: 2 x 4 warps of 64 x 32. In shared memory lines of the inner dim (BY_K) are
+// [KS][LARGE + PAD], others [LARGE][KS + PAD].
+constexpr int LARGE = 128, KS = 32, PAD = 8, VECTOR = 8;
+constexpr int VECTORS = LARGE * KS / VECTOR / THREADS;
+typedef __nv_bfloat16 bf16;
+
+template <bool BY_K> __device__ inline int lies_at(int v)
+{
+    return BY_K ? v / (LARGE / VECTOR) * (LARGE + PAD) + v % (LARGE / VECTOR) * VECTOR
+                : v / (KS / VECTOR) * (KS + PAD) + v % (KS / VECTOR) * VECTOR;
+}
+
+// Vectors of the tile from (outer i0, inner k0) on that this thread brings.
+template <bool BY_K>
+__device__ inline void bring(const lines &l, bool quick, int64_t i0, int64_t outer, int64_t k0,
+                             int64_t inner, uint4 (&to)[VECTORS])
+{
+    for (int j = 0; j < VECTORS; j++) {
+        int v = (int)threadIdx.x + j * THREADS;
+        int64_t line = (BY_K ? k0 + v / (LARGE / VECTOR) : i0 + v / (KS / VECTOR));
+        int64_t at = (BY_K ? i0 + v % (LARGE / VECTOR) * VECTOR : k0 + v % (KS / VECTOR) * VECTOR);
+        int64_t n_lines = BY_K ? inner : outer, n = BY_K ? outer : inner;
+        to[j] = make_uint4(0, 0, 0, 0);
+        if (line >= n_lines || at >= n) continue;
+        const bf16 *from = (const bf16 *)l.v.p + begins(l, line) + at;
+        if (quick && at + VECTOR <= n) {
+            to[j] = *(const uint4 *)from;
+            continue;
+        }
+        bf16 own[VECTOR];
+        for (int i = 0; i < VECTOR; i++)
+            own[i] = at + i < n ? from[i] : __float2bfloat16_rn(0.0f);
+        memcpy(&to[j], own, sizeof own);
+    }
+}
+
+template <bool A_K, bool B_N> __device__ void multiply_bf16(const product &p)
+{
+    enum { MOST = LARGE * (KS + PAD), AT_M = 4, AT_N = 2 };
+    __shared__ alignas(32) bf16 a[MOST], b[MOST];
+    __shared__ alignas(32) float part[WARPS][16 * 16];
+    using order_a = std::conditional_t<A_K, wmma::col_major, wmma::row_major>;
+    using order_b = std::conditional_t<B_N, wmma::col_major, wmma::row_major>;
+    constexpr int lda = A_K ? LARGE + PAD : KS + PAD, ldb = B_N ? KS + PAD : LARGE + PAD;
+    int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+    int row = warp / 4 * 64, col = warp % 4 * 32;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum[AT_M][AT_N];
+    for (int i = 0; i < AT_M; i++)
+        for (int j = 0; j < AT_N; j++)
+            wmma::fill_fragment(sum[i][j], 0.0f);
+    uint4 next_a[VECTORS], next_b[VECTORS];
+    bring<A_K>(p.a, p.quick, p.m0, p.m, 0, p.k, next_a);
+    bring<!B_N>(p.b, p.quick, p.n0, p.n, 0, p.k, next_b);
+    for (int64_t k0 = 0; k0 < p.k; k0 += KS) {
+        for (int j = 0; j < VECTORS; j++) {
+            int v = (int)threadIdx.x + j * THREADS;
+            *(uint4 *)(a + lies_at<A_K>(v)) = next_a[j];
+            *(uint4 *)(b + lies_at<!B_N>(v)) = next_b[j];
+        }
+        __syncthreads();
+        bring<A_K>(p.a, p.quick, p.m0, p.m, k0 + KS, p.k, next_a);
+        bring<!B_N>(p.b, p.quick, p.n0, p.n, k0 + KS, p.k, next_b);
+        for (int k = 0; k < KS; k += 16) {
+            wmma::fragment<wmma::matrix_b, 16, 16, 16, bf16, order_b> right[AT_N];
+            for (int j = 0; j < AT_N; j++) {
+                int n = col + 16 * j;
+                wmma::load_matrix_sync(right[j], b + (B_N ? n * ldb + k : k * ldb + n), ldb);
+            }
+            for (int i = 0; i < AT_M; i++) {
+                wmma::fragment<wmma::matrix_a, 16, 16, 16, bf16, order_a> left;
+                int m = row + 16 * i;
+                wmma::load_matrix_sync(left, a + (A_K ? k * lda + m : m * lda + k), lda);
+                for (int j = 0; j < AT_N; j++)
+                    wmma::mma_sync(sum[i][j], left, right[j], sum[i][j]);
+            }
+        }
+        __syncthreads();
+    }
+    for (int i = 0; i < AT_M; i++)
+        for (int j = 0; j < AT_N; j++) {
+            wmma::store_matrix_sync(part[warp], sum[i][j], 16, wmma::mem_row_major);
+            __syncwarp();
+            for (int e = lane; e < 16 * 16; e += 32) {
+                int64_t m = p.m0 + row + 16 * i + e / 16, n = p.n0 + col + 16 * j + e % 16;
+                if (m < p.m && n < p.n) store(p.y.v, begins(p.y, m) + n, part[warp][e]);
+            }
+            __syncwarp();
+        }
+}
+
+// --- calls ---
+
+// x [rows, k] and y [rows, n], w [experts, k, n] or, trans, [experts, n, k].
+struct experts {
+    int64_t rows, k, n, held;
+    view x, y, w;
+    by_expert list;
+    bool quick;
+};
+
+template <bool TENSOR, bool A_K, bool B_N> __device__ inline void multiply(const product &p)
+{
+    if constexpr (TENSOR)
+        multiply_bf16<A_K, B_N>(p);
+    else
+        multiply_plain<A_K, B_N>(p);
+}
+
+// Blocks along y are tiles of rows: an expert has as many as its rows need.
+template <bool TENSOR, bool TRANS>
+__global__ __launch_bounds__(THREADS) void rows_by_experts(experts v)
+{
+    constexpr int tile = TENSOR ? LARGE : SMALL;
+    int64_t left = blockIdx.y;
+    int e = 0, first = 0, many = 0;
+    for (; e < v.held; e++) {
+        first = v.list.first[e];
+        many = v.list.first[e + 1] - first;
+        int64_t tiles = (many + tile - 1) / tile;
+        if (left < tiles) break;
+        left -= tiles;
+    }
+    if (e == v.held) return;
+    lines w = {v.w, nullptr, e * v.k * v.n, TRANS ? v.k : v.n};
+    product p = {{v.x, v.list.x + first, 0, v.k},
+                 w,
+                 {v.y, v.list.y + first, 0, v.n},
+                 many,
+                 v.n,
+                 v.k,
+                 left * tile,
+                 (int64_t)blockIdx.x * tile,
+                 v.quick};
+    multiply<TENSOR, false, TRANS>(p);
+}
+
+template <bool TENSOR> __global__ __launch_bounds__(THREADS) void experts_dw(experts v)
+{
+    constexpr int tile = TENSOR ? LARGE : SMALL;
+    int e = (int)blockIdx.z, first = v.list.first[e];
+    product p = {{v.x, v.list.x + first, 0, v.k},
+                 {v.y, v.list.y + first, 0, v.n},
+                 {v.w, nullptr, e * v.k * v.n, v.n},
+                 v.k,
+                 v.n,
+                 v.list.first[e + 1] - first,
+                 (int64_t)blockIdx.y * tile,
+                 (int64_t)blockIdx.x * tile,
+                 v.quick};
+    multiply<TENSOR, true, false>(p);
+}
+
+static int64_t rows_before(const hap_tensor *t)
+{
+    return cuda_entries(t, 0, t->rank - 1);
+}
+
+// Takes the call apart and, unless nothing is to be multiplied, sorts its rows.
+static const char *experts_of(cuda_context *x, const hap_op_call *c, const hap_tensor *y,
+                              const hap_tensor *w, bool trans, experts *v)
+{
+    const hap_tensor *a = c->in[0], *index = c->in[1], *whole = y;
+    CUDA_TRY(cuda_want(index, HAP_I64, "the index"));
+    if (!cuda_is_float(a->type) || !cuda_is_float(y->type) || !cuda_is_float(w->type))
+        return cuda_fail("not supported: experts of type %s", hap_dtype_name(a->type));
+    if (a->rank < 1 || y->rank < 1 || w->rank != 3) return cuda_fail("shapes do not fit");
+    if (rows_before(a) > rows_before(y)) whole = a;
+    row_map<3> map;
+    map.n = whole->rank - 1;
+    for (int d = 0; d < map.n; d++)
+        map.size[d] = whole->local[d];
+    *v = {rows_before(whole), a->local[a->rank - 1], y->local[y->rank - 1], w->local[0],
+          view_of(a),         view_of(y),            view_of(w),            {},          false};
+    if (!map.takes(0, a, 1) || !map.takes(1, index, 0) || !map.takes(2, y, 1) ||
+        w->local[1 + trans] != v->k || w->local[2 - trans] != v->n)
+        return cuda_fail("shapes do not fit");
+    if (v->rows > INT32_MAX || v->held > 65535)
+        return cuda_fail("not supported: %lld rows of %lld experts", (long long)v->rows,
+                         (long long)v->held);
+    v->quick = v->k % VECTOR == 0 && v->n % VECTOR == 0 && all_aligned(c);
+    if (v->rows * v->held * v->k * v->n == 0) return NULL;
+    int64_t list = ceil_div(v->rows * (int64_t)sizeof(int), 256) * 256;
+    const char *why = NULL;
+    char *work = (char *)cuda_work(x, 2 * list + (v->held + 1) * (int64_t)sizeof(int), &why);
+    if (!work) return why;
+    v->list = {(int *)work, (int *)(work + list), (int *)(work + 2 * list)};
+    sort_rows<<<(unsigned)v->held, SORTS, 0, x->stream>>>(
+        v->rows, (const int64_t *)index->data, map, place_of(x, c, w, 0), v->list);
+    return launched();
+}
+
+CUDA_ROW(expert_linear)
+{
+    hap_tensor *y = c->out[0], *w = c->in[2];
+    bool trans = c->attr[0].i == 1;
+    experts v;
+    CUDA_TRY(experts_of(x, c, y, w, trans, &v));
+    if (y->elements == 0) return NULL;
+    if (rows_before(y) != v.rows) return cuda_fail("expert_linear: shapes do not fit");
+    cuda_axis held = cuda_axis_of(w, 0);
+    bool none = v.k == 0 || v.held == 0;
+    if (none || v.held < cuda_axis_size(&held)) CUDA_TRY(cuda_fill(x->stream, y, 0));
+    if (none) return NULL;
+    bool tensor = v.x.type == HAP_BF16 && v.w.type == HAP_BF16;
+    int64_t tile = tensor ? LARGE : SMALL, tiles = v.rows / tile + v.held;
+    if (tiles > 65535) return cuda_fail("not supported: %lld rows of experts", (long long)v.rows);
+    dim3 grid((unsigned)ceil_div(v.n, tile), (unsigned)tiles);
+    auto run = tensor ? (trans ? rows_by_experts<true, true> : rows_by_experts<true, false>)
+                      : (trans ? rows_by_experts<false, true> : rows_by_experts<false, false>);
+    run<<<grid, THREADS, 0, x->stream>>>(v);
+    return launched();
+}
+
+CUDA_ROW(expert_linear_dw)
+{
+    hap_tensor *w = c->out[0];
+    experts v;
+    CUDA_TRY(experts_of(x, c, c->in[2], w, false, &v));
+    if (w->elements == 0) return NULL;
+    if (v.rows == 0) return cuda_fill(x->stream, w, 0);
+    bool tensor = v.x.type == HAP_BF16 && v.y.type == HAP_BF16;
+    int64_t tile = tensor ? LARGE : SMALL;
+    if (ceil_div(v.k, tile) > 65535)
+        return cuda_fail("not supported: experts of %lld rows", (long long)v.k);
+    dim3 grid((unsigned)ceil_div(v.n, tile), (unsigned)ceil_div(v.k, tile), (unsigned)v.held);
+    (tensor ? experts_dw<true> : experts_dw<false>)<<<grid, THREADS, 0, x->stream>>>(v);
+    return launched();
+}
