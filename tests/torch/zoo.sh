@@ -7,7 +7,7 @@ for python in "$HAP_PYTHON" .venv/bin/python ../venv/bin/python python3; do
         [ "$HAP_NIGHTLY" = 1 ] && exec "$python" tests/torch/zoo_run.py --export
         "$python" tests/torch/zoo_run.py --strategies dp-prop --cluster clusters/laptop2x2.yaml \
             --stages 0@left,1@right:1 --stages 0@right,1@left:2 Llama "tied weights" || exit 1
-        exec "$python" tests/torch/zoo_run.py --strategies auto Llama BART CLIP DLRM "buffers that forward updates"
+        exec "$python" tests/torch/zoo_run.py --strategies auto Llama Mixtral BART CLIP DLRM "buffers that forward updates"
     fi
 done
 echo "skipped: no Python with torch and transformers (set HAP_PYTHON)"
