@@ -156,6 +156,8 @@
 #define SYN_PRICE_AGAIN    2     // times a price that was known and did not do [set]
 #define SYN_PRICE_MOST     300   // steps: the last one [set]
 #define SYN_PRICE_STUCK    0.995 // of the bytes: left by a usual price, it does not help [set]
+#define SYN_PRICE_LEAP     4096  // times a price that changed nothing: what only the leanest plan is worth [set]
+#define SYN_PRICE_CORNERS  6     // searches from there back [set]
 #define SYN_PRICE_SPARE    0.6   // of a capacity: a known price that takes less is lowered [set]
 #define SYN_NEARLY_FITS    1.2   // of a capacity: ratios may bring so much down to it [tried]
 #define SYN_PRICE_FALL     4     // parts of the first price that did: what is tried then [set]
@@ -212,6 +214,13 @@
 #define SYN_MIX_RUNS    256  // runs of layers that grow from one place [set]
 #define SYN_MIX_JUDGED  8    // plans simulated [tried]
 #define SYN_MIX_SHALLOW 48   // layers: up to here runs grow from every layer [set]
+
+// --- mixes of several plans (repair.c) ---
+#define SYN_REPAIR_STATES 4    // states of a variable [set]
+#define SYN_REPAIR_FRONT  48   // pairs of cost and bytes in a cell [tried]
+#define SYN_REPAIR_CELLS  4096 // of a table [set]
+#define SYN_REPAIR_WORK   2e6  // pairs in all [set]
+#define SYN_REPAIR_TRIES  16   // plans simulated [tried]
 
 // --- schedule (schedule.c, bucket.c) ---
 #define SYN_FLIGHT        0.02  // of a capacity: collectives under way may hold so much [set]

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "solver/lp.h"
+#include "synth/search/repair.h"
 
 typedef syn_place place;
 typedef syn_plane plane;
@@ -148,8 +149,8 @@ static plane *add_plane(dual *d, const int *x, double additive)
     return &d->planes.p[d->planes.n - 1];
 }
 
-// One search at the prices; what it proves (0 if that is not asked for), < 0 if nothing. A choice
-// that may fit is simulated.
+// One search at the prices; what it proves (0 if that is not asked for), -inf: there is none. A
+// choice that may fit is simulated.
 static double search(dual *d, bool prove, const syn_bound_calls *calls, double *feasible)
 {
     hb_arena *scratch = hb_arena_new();
@@ -163,7 +164,7 @@ static double search(dual *d, bool prove, const syn_bound_calls *calls, double *
         status = ms_solve_near(scratch, &p, 0, SYN_BOUND_GAP, NULL, x, &value, &proved);
     if (status != MS_OPTIMAL) {
         hb_arena_free(scratch);
-        return -1;
+        return -HUGE_VAL;
     }
     for (int k = 0; k < d->n_places && prove; k++)
         proved -= d->place[k].price * d->place[k].capacity;
@@ -195,7 +196,7 @@ static void look_again(dual *d, const syn_bound_calls *calls, double feasible)
     for (int i = 0; i < d->planes.n; i++)
         add_place(d, &d->planes.p[i]);
     for (int i = 0; i < SYN_BOUND_AGAIN && !calls->stop(calls->ctx); i++) {
-        if (next_prices(d, feasible) < 0 || search(d, false, calls, &feasible) < 0) break;
+        if (next_prices(d, feasible) < 0 || !isfinite(search(d, false, calls, &feasible))) break;
         if (d->planes.p[d->planes.n - 1].fits) break;
     }
     (void)syn_interpolate(d->h, d->planes.n, d->planes.p, d->n_places, d->place, calls, feasible);
@@ -207,14 +208,15 @@ double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
     hb_arena *arena = hb_arena_new();
     dual d = {.h = syn_live_bound_new(arena, s), .arena = arena, .room = 1};
     double bound = start->lower, feasible = start->feasible, proved = 0;
-    add_plane(&d, syn_assignment_of(arena, s, start->optimum), start->optimum->additive);
+    add_plane(&d, syn_assignment_of(arena, s, start->optimum), start->optimum->additive)->share =
+        start->takes;
     if (start->fits) {
         const int *x = syn_assignment_of(arena, s, start->fits);
         plane *fits = add_plane(&d, x, ms_value(&s->problem, x));
         fits->share = start->share;
         fits->fits = true;
     }
-    for (int i = 0, beyond = 0; i < SYN_BOUND_SEARCHES && d.n_places > 0 && proved >= 0; i++) {
+    for (int i = 0, beyond = 0; i < SYN_BOUND_SEARCHES && d.n_places > 0 && isfinite(proved); i++) {
         if (bound >= feasible * (1 - SYN_BOUND_GAP) || calls->stop(calls->ctx)) break;
         double top = beyond == 0 ? next_prices(&d, feasible) : 0;
         if (top < bound * (1 + SYN_BOUND_GAP)) {
@@ -234,8 +236,11 @@ double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
         double top = next_prices(&d, feasible);
         *start->most = top > bound ? top : bound;
     }
-    if (feasible > bound * (1 + SYN_BOUND_WIDE) && !calls->stop(calls->ctx))
+    if (feasible > bound * (1 + SYN_BOUND_WIDE) && !calls->stop(calls->ctx)) {
         look_again(&d, calls, feasible);
+        if (s->g->nodes.n <= SYN_MANY_NODES) // of more it takes too long
+            (void)syn_repair(d.h, d.planes.n, d.planes.p, d.n_places, d.place, calls, feasible);
+    }
     hb_arena_free(arena);
     return bound;
 }

@@ -8,6 +8,7 @@
 
 typedef struct syn_bound_start {
     const syn_choice *optimum; // without regard to memory
+    double takes;              // what it takes of the fullest memory, as simulated; < 0: unknown
     double lower;              // proved of it
     double feasible;           // least additive cost of a plan that fits, +inf if none is known
     const syn_choice *fits;    // NULL, or the choice of a plan that fits, and its share of the

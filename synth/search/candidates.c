@@ -555,6 +555,42 @@ static bool too_slow(const pool *p, const candidate *c, bool is_auto)
     return is_auto && best > 0 && c->sec > far * best;
 }
 
+// Bytes of a choice as memory prices weigh them: what it cost at one price.
+static double priced_bytes(const candidate *c, double price)
+{
+    return (c->choice.additive - c->additive) / price;
+}
+
+// Where a usual price changed nothing, what saves memory costs much more than the plan takes: on a
+// network of much latency, say. If the leanest choice fits, prices go back from there, each to
+// where two choices cost the same, until no other lies between them. Else *out stays.
+static void search_corners(pool *p, search_options *o, const candidate *keep, candidate *out)
+{
+    double low = o->price, high = SYN_PRICE_LEAP * low;
+    candidate rich = *out, lean, next; // of rich no more than numbers, then
+    o->price = high;
+    bool found = search(p, o, out, &lean) && lean.fits;
+    if (found) *out = lean;
+    pool_forget(p, keep, out);
+    for (int i = 0; i < SYN_PRICE_CORNERS && found && !pool_out_of_time(p); i++) {
+        double less = priced_bytes(&rich, low) - priced_bytes(out, high),
+               more = out->additive - rich.additive;
+        o->price = less > 0 ? more / less : 0;
+        if (o->price <= low || o->price >= high) o->price = sqrt(low * high);
+        if (!search(p, o, out, &next)) break;
+        if (next.sec == rich.sec || (next.sec == out->sec && next.share == out->share)) break;
+        if (next.fits) {
+            *out = next;
+            high = o->price;
+        } else {
+            rich = next;
+            low = o->price;
+        }
+        pool_forget(p, keep, out);
+    }
+    o->price = high;
+}
+
 bool pool_search_within_memory(pool *p, const search_options *options, const candidate *keep,
                                candidate *out)
 {
@@ -588,7 +624,10 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
         bool stuck = (rise >= enough || !is_auto) && next.share > SYN_PRICE_STUCK * out->share;
         *out = next;
         pool_forget(p, keep, out);
-        if (stuck && !out->fits) break;
+        if (!stuck || out->fits) continue;
+        if (is_auto) search_corners(p, &o, keep, out);
+        if (is_auto && out->fits) p->b->price = o.price;
+        return true;
     }
     if (!out->fits) return true;
     // Back, where the price is new or leaves much memory free.

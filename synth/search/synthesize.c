@@ -230,8 +230,8 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
     if (optimum.fits) b.additive = fmin(b.additive, optimum.additive);
     r->additive_bound_sec = syn_additive_bound(
         optimum.space,
-        &(syn_bound_start){&optimum.choice, optimum.lower, b.additive, shared ? &won.choice : NULL,
-                           won.share, &r->additive_most_sec, worth},
+        &(syn_bound_start){&optimum.choice, optimum.share, optimum.lower, b.additive,
+                           shared ? &won.choice : NULL, won.share, &r->additive_most_sec, worth},
         &(syn_bound_calls){&b, stop_bounding, simulate_for_bound});
     r->additive_sec = isfinite(b.additive) ? b.additive : -1;
     if (fabs(r->additive_bound_sec - r->additive_sec) <= SYN_ROUNDING * r->additive_sec)

@@ -255,14 +255,23 @@ static bool never(void *ctx)
     return false;
 }
 
+// Capacities at which the cheapest plan does not fit and another does.
+typedef struct tight {
+    int n, raised; // raised: the bound, by memory
+    int found;     // the search for the bound came by the cheapest plan that fits
+    int near;      // or by one within 2 % of it
+} tight;
+
 // Every choice is lowered twice: without limits, for what plans need, and under a capacity.
-static int bound_of(setting *s, bool *raised)
+static int bound_of(setting *s, tight *t)
 {
     syn_space *sp = space_of(s);
     if (combinations(&sp->problem) > 30000) return 0;
     int *x = HB_ARRAY(s->a, int, sp->problem.n_vars);
     HB_VEC(plan) plans = {0};
-    int64_t least[CL_MAX_CLASSES];
+    int64_t least[CL_MAX_CLASSES], in_all = 0;
+    syn_choice lean = {0}; // takes least in all
+    plan leanest = {0};
     do {
         if (ms_value(&sp->problem, x) >= HUGE_VAL) continue;
         syn_choice c;
@@ -270,6 +279,15 @@ static int bound_of(setting *s, bool *raised)
         plan p = plan_of(s, sp, &c, 4);
         for (int k = 0; k < s->mesh->n_classes; k++)
             least[k] = plans.n == 0 || p.peak[k] < least[k] ? p.peak[k] : least[k];
+        int64_t sum = 0;
+        for (int k = 0; k < s->mesh->n_classes; k++)
+            sum += p.peak[k];
+        if (plans.n == 0 || sum < in_all) {
+            in_all = sum;
+            leanest = p;
+            lean = c;
+            lean.additive = p.additive;
+        }
         HB_PUSH(s->a, &plans, p);
     } while (next_assignment(&sp->problem, x));
     syn_choice first;
@@ -287,16 +305,23 @@ static int bound_of(setting *s, bool *raised)
         double best = HUGE_VAL;
         for (int i = 0; i < plans.n; i++)
             if (fits(s, &plans.p[i])) best = fmin(best, plans.p[i].additive);
-        judging j = {s, sp, HUGE_VAL};
+        bool known = fits(s, &leanest);
+        judging j = {s, sp, known ? lean.additive : HUGE_VAL};
         double most = -1,
                bound = syn_additive_bound(
-                   sp, &(syn_bound_start){&first, first.additive, HUGE_VAL, NULL, 0, &most, NULL},
+                   sp,
+                   &(syn_bound_start){&first, share_of(s, &cheapest), first.additive, j.best,
+                                      known ? &lean : NULL, share_of(s, &leanest), &most, NULL},
                    &(syn_bound_calls){.ctx = &j, .stop = never, .simulate = simulate});
         ck_assert(most < 0 || most >= bound);
         ck_assert_msg(bound <= best * (1 + 1e-9) + 1e-15, "bound %.12g above a plan of %.12g",
                       bound, best);
         ck_assert(bound >= first.additive * (1 - 1e-9));
-        *raised = *raised || (isfinite(best) && bound > first.additive * (1 + 1e-3));
+        if (fits(s, &cheapest) || !isfinite(best)) continue;
+        t->n++;
+        t->raised += bound > first.additive * (1 + 1e-3);
+        t->found += j.best <= best * (1 + 1e-9);
+        t->near += j.best <= best * 1.02;
     }
     return 1;
 }
@@ -306,9 +331,9 @@ START_TEST(no_plan_that_fits_is_below)
     int done = 0, n = test_cases(4, 40, 40);
     for (uint64_t seed = 1; seed < 6000 && done < n; seed++) {
         setting s;
-        bool up = false;
+        tight t = {0};
         if (!make(&s, seed, 1 + (int)(seed % 3), seed % 2 == 0, 9)) continue;
-        done += bound_of(&s, &up);
+        done += bound_of(&s, &t);
         hb_arena_free(s.a);
     }
     ck_assert_int_ge(done, 3 * n / 4);
@@ -325,22 +350,24 @@ START_TEST(memory_raises_the_bound)
         "c = add(a, b)\n",
         "i: input i64 64\n e: param f32 96 24\n w: param f32 32 24\n a = embedding(e, i)\n"
         "b = linear(a, w) trans=1\n"};
-    int done = 0, raised = 0;
+    int done = 0;
+    tight t = {0};
     for (uint64_t seed = 1; seed < 60; seed++) {
         setting s = {.a = hb_arena_new()};
-        bool up = false;
         s.g = graph_text(s.a, texts[seed % 3]);
         make_plans_of(&s, seed, seed % 4 == 0, seed % 3 == 0);
-        done += bound_of(&s, &up);
-        raised += up;
+        done += bound_of(&s, &t);
         hb_arena_free(s.a);
     }
+    printf("%d tight memories: %d bounds raised, %d cheapest plans found, %d within 2 %%\n", t.n,
+           t.raised, t.found, t.near);
     ck_assert_int_ge(done, 20);
-    ck_assert_msg(raised >= 5, "memory raised %d bounds of %d", raised, done);
+    ck_assert_int_ge(t.raised * 4, t.n * 3);
+    ck_assert_int_ge(t.near * 10, t.n * 9);
 }
 END_TEST
 
-// --- layers that are equal ---
+// --- some layers as in one plan, some as in another ---
 
 enum { LAYERS = 9 };
 
@@ -378,49 +405,73 @@ static double best_interpolation(setting *s, syn_space *sp, const int *x, const 
     return best;
 }
 
-// Under one price all layers are kept whole or all are cut. The best plan has some of both.
-START_TEST(equal_layers_are_mixed)
+static ir_graph *chain(hb_arena *a, random_source *r, bool equal)
 {
-    int better = 0, same = 0;
-    for (uint64_t seed = 0; seed < 6; seed++) {
+    hb_buf text = {.arena = a};
+    int width[LAYERS + 1];
+    for (int i = 0; i <= LAYERS; i++)
+        width[i] = equal ? 64 : 16 << random_below(r, 4);
+    hb_printf(&text, "h0: input f32 64 %d\n", width[0]);
+    for (int i = 1; i <= LAYERS; i++)
+        hb_printf(&text, "w%d: param f32 %d %d\n", i, width[i], width[i - 1]);
+    for (int i = 1; i <= LAYERS; i++)
+        hb_printf(&text, "h%d = linear(h%d, w%d) trans=1\n", i, i - 1, i);
+    return graph_text(a, hb_done(&text).p);
+}
+
+// Of plans with less memory than the cheapest takes: how many cost less than the leanest, no more
+// than the best mix of these two by layers, and within 2 % of it (nearer, nothing is looked for).
+typedef struct mixed {
+    int n, better, same, near;
+} mixed;
+
+static void mix_layers(setting *s, mixed *sum)
+{
+    syn_space *sp = space_of(s);
+    syn_choice fast = choice_at(s, sp, 0), lean = choice_at(s, sp, 1);
+    plan most = plan_of(s, sp, &fast, 4), least = plan_of(s, sp, &lean, 4);
+    for (int step = 1; step < 6; step++) {
+        for (int k = 0; k < s->mesh->n_classes; k++)
+            s->cluster.cls[s->mesh->cluster_class[k]].capacity =
+                least.peak[k] + (most.peak[k] - least.peak[k]) * step / 6;
+        if (share_of(s, &most) <= 1 || share_of(s, &least) > 1) continue;
+        judging j = {s, sp, lean.additive};
+        double bound = syn_additive_bound(
+            sp,
+            &(syn_bound_start){&fast, share_of(s, &most), fast.additive, lean.additive, &lean,
+                               share_of(s, &least), NULL, NULL},
+            &(syn_bound_calls){.ctx = &j, .stop = never, .simulate = simulate});
+        double mix = best_interpolation(s, sp, syn_assignment_of(s->a, sp, &fast),
+                                        syn_assignment_of(s->a, sp, &lean));
+        ck_assert_double_le(bound, mix * (1 + 1e-9));
+        sum->n++;
+        sum->same += j.best <= mix * (1 + 1e-9);
+        sum->near += j.best <= mix * 1.02;
+        sum->better += j.best < lean.additive * 0.98;
+    }
+}
+
+// Under one price all equal layers are kept whole or all are cut, and of unlike ones those that
+// take most for their bytes. The best plan has some of both.
+START_TEST(layers_are_mixed)
+{
+    mixed sum = {0};
+    for (uint64_t seed = 0; seed < 12; seed++) {
         setting s = {.a = hb_arena_new()};
-        hb_buf text = {.arena = s.a};
-        hb_puts(&text, "h0: input f32 64 64\n");
-        for (int i = 1; i <= LAYERS; i++)
-            hb_printf(&text, "w%d: param f32 64 64\n", i);
-        for (int i = 1; i <= LAYERS; i++)
-            hb_printf(&text, "h%d = linear(h%d, w%d) trans=1\n", i, i - 1, i);
-        s.g = graph_text(s.a, hb_done(&text).p);
+        random_source r = {seed};
+        s.g = chain(s.a, &r, _i == 0);
         make_plans_of(&s, seed, false, false);
         s.opt.small_param = 0;
-        syn_space *sp = space_of(&s);
-        syn_choice fast = choice_at(&s, sp, 0), lean = choice_at(&s, sp, 1);
-        plan most = plan_of(&s, sp, &fast, 4), least = plan_of(&s, sp, &lean, 4);
-        double before = lean.additive; // with less memory
-        for (int step = 1; step < 6; step++) {
-            for (int k = 0; k < s.mesh->n_classes; k++)
-                s.cluster.cls[s.mesh->cluster_class[k]].capacity =
-                    least.peak[k] + (most.peak[k] - least.peak[k]) * step / 6;
-            if (share_of(&s, &most) <= 1 || share_of(&s, &least) > 1) continue;
-            judging j = {&s, sp, lean.additive};
-            double bound = syn_additive_bound(
-                sp,
-                &(syn_bound_start){&fast, fast.additive, lean.additive, &lean, share_of(&s, &least),
-                                   NULL, NULL},
-                &(syn_bound_calls){.ctx = &j, .stop = never, .simulate = simulate});
-            double mix = best_interpolation(&s, sp, syn_assignment_of(s.a, sp, &fast),
-                                            syn_assignment_of(s.a, sp, &lean));
-            ck_assert_double_le(bound, mix * (1 + 1e-9));
-            ck_assert_double_le(j.best, mix * 1.05);
-            ck_assert_double_le(j.best, before * (1 + 1e-9));
-            before = j.best;
-            same += j.best <= mix * (1 + 1e-9);
-            better += j.best < lean.additive * 0.98;
-        }
+        if (_i > 0) s.cluster.cls[0].link_latency = 1e-4; // sends are what plans take
+        mix_layers(&s, &sum);
         hb_arena_free(s.a);
     }
-    ck_assert_int_ge(better, 15);
-    ck_assert_int_ge(same, 20);
+    printf("%s layers: %d of %d no dearer than the best mix, %d within 2 %%, %d better than the "
+           "leanest\n",
+           _i == 0 ? "equal" : "unlike", sum.same, sum.n, sum.near, sum.better);
+    ck_assert_int_ge(sum.better * 3, sum.n);
+    ck_assert_int_ge(sum.near * 20, sum.n * 19);
+    ck_assert_int_ge(sum.same * 5, sum.n * 4);
 }
 END_TEST
 
@@ -487,7 +538,7 @@ int main(void)
     tcase_add_test(c, held_is_in_the_arena);
     tcase_add_test(c, no_plan_that_fits_is_below);
     tcase_add_test(c, memory_raises_the_bound);
-    tcase_add_test(c, equal_layers_are_mixed);
+    tcase_add_loop_test(c, layers_are_mixed, 0, 2);
     tcase_add_loop_test(c, samples, 0, test_cases(2, 8, 8));
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
