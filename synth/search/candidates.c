@@ -625,8 +625,8 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
         *out = next;
         pool_forget(p, keep, out);
         if (!stuck || out->fits) continue;
-        if (is_auto) search_corners(p, &o, keep, out);
-        if (is_auto && out->fits) p->b->price = o.price;
+        if (o.corners) search_corners(p, &o, keep, out);
+        if (o.corners && out->fits) p->b->price = o.price;
         return true;
     }
     if (!out->fits) return true;

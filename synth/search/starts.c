@@ -183,6 +183,25 @@ void pool_polish(pool *p)
     }
 }
 
+// Where a usual price on memory changed nothing, and ratios did not make the plan fit either: dearer
+// ones.
+static void pay_more(pool *p, syn_starting_ratio starting, candidate *cur)
+{
+    board *b = p->b;
+    double price = b->price;
+    search_options o = quick_options(p, pool_even_weights(p));
+    candidate next;
+    o.corners = true;
+    pool_set_starting_ratio(p, starting);
+    b->price = SYN_PRICE_RISE * SYN_PRICE_USUAL * cur->sec;
+    bool found = pool_search_within_memory(p, &o, cur, &next) && next.fits;
+    if (found)
+        *cur = next;
+    else
+        b->price = price;
+    pool_forget(p, cur, NULL);
+}
+
 void pool_alternate(pool *p, syn_starting_ratio starting, const candidate *first, double best)
 {
     candidate cur = *first;
@@ -191,6 +210,10 @@ void pool_alternate(pool *p, syn_starting_ratio starting, const candidate *first
     if (!promising(p, &cur, best)) return;
     if (!look) (void)hide_transfers(p, &cur, 0);
     take_rounds(p, starting, &cur, best);
+    if (!cur.fits && !cur.behind && !p->spare && !pool_out_of_time(p)) {
+        pay_more(p, starting, &cur);
+        if (cur.fits) take_rounds(p, starting, &cur, best);
+    }
     if (cur.sec < pool_best_known(p) * SYN_FIRST_FAR && hide_transfers(p, &cur, 1))
         take_rounds(p, starting, &cur, 0);
 }
