@@ -109,7 +109,7 @@ typedef struct search_options {
     double gap;             // near enough to the additive optimum
     const syn_slack *slack; // transfers that may hide; NULL: none
     bool corners; // within memory: where prices change nothing, back from the leanest plan
-    double beat; // seconds, 0: none. A search known to take as long is left: no program, HUGE_VAL
+    double beat;  // seconds, 0: none. A search known to take as long is left: no program, HUGE_VAL
 } search_options;
 // One search at the cuts of p->b. False if there is no plan at all; p->why then.
 bool pool_search(pool *p, const search_options *s, candidate *out);

@@ -183,8 +183,8 @@ void pool_polish(pool *p)
     }
 }
 
-// Where a usual price on memory changed nothing, and ratios did not make the plan fit either: dearer
-// ones.
+// Where a usual price on memory changed nothing, and ratios did not make the plan fit either:
+// dearer ones.
 static void pay_more(pool *p, syn_starting_ratio starting, candidate *cur)
 {
     board *b = p->b;
