@@ -180,7 +180,7 @@ START_TEST(held_is_in_the_arena)
     double most = 0;
     for (uint64_t seed = 1; seed < 400 && done < test_cases(8, 60, 60); seed++) {
         setting s;
-        random_source r = {seed};
+        random_source r = {(uint64_t)seed};
         if (!make(&s, seed, 1 + (int)(seed % 4), seed % 4 != 1, 40)) continue;
         for (int c = 0; c < s.cluster.n_classes; c++) // limits of flight hold from a share of it on
             s.cluster.cls[c].capacity = 4096;
@@ -456,11 +456,11 @@ static void mix_layers(setting *s, mixed *sum)
 START_TEST(layers_are_mixed)
 {
     mixed sum = {0};
-    for (uint64_t seed = 0; seed < 12; seed++) {
+    for (int seed = 0; seed < test_cases(3, 12, 12); seed++) {
         setting s = {.a = hb_arena_new()};
-        random_source r = {seed};
+        random_source r = {(uint64_t)seed};
         s.g = chain(s.a, &r, _i == 0);
-        make_plans_of(&s, seed, false, false);
+        make_plans_of(&s, (uint64_t)seed, false, false);
         s.opt.small_param = 0;
         if (_i > 0) s.cluster.cls[0].link_latency = 1e-4; // sends are what plans take
         mix_layers(&s, &sum);
