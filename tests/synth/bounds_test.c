@@ -180,7 +180,7 @@ START_TEST(held_is_in_the_arena)
     double most = 0;
     for (uint64_t seed = 1; seed < 400 && done < test_cases(8, 60, 60); seed++) {
         setting s;
-        random_source r = {(uint64_t)seed};
+        random_source r = {seed};
         if (!make(&s, seed, 1 + (int)(seed % 4), seed % 4 != 1, 40)) continue;
         for (int c = 0; c < s.cluster.n_classes; c++) // limits of flight hold from a share of it on
             s.cluster.cls[c].capacity = 4096;
