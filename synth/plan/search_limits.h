@@ -219,7 +219,7 @@
 #define SYN_REPAIR_STATES 4    // states of a variable [set]
 #define SYN_REPAIR_FRONT  48   // pairs of cost and bytes in a cell [tried]
 #define SYN_REPAIR_CELLS  4096 // of a table [set]
-#define SYN_REPAIR_WORK   2e6  // pairs in all [set]
+#define SYN_REPAIR_WORK   2e6  // pairs and fronts in all [set]
 #define SYN_REPAIR_TRIES  16   // plans simulated [tried]
 
 // --- schedule (schedule.c, bucket.c) ---

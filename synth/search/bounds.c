@@ -208,8 +208,10 @@ double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
     hb_arena *arena = hb_arena_new();
     dual d = {.h = syn_live_bound_new(arena, s), .arena = arena, .room = 1};
     double bound = start->lower, feasible = start->feasible, proved = 0;
-    add_plane(&d, syn_assignment_of(arena, s, start->optimum), start->optimum->additive)->share =
-        start->takes;
+    plane *optimum =
+        add_plane(&d, syn_assignment_of(arena, s, start->optimum), start->optimum->additive);
+    if (d.n_places == 0)
+        optimum->share = start->takes; // else the planes near the capacity tell more
     if (start->fits) {
         const int *x = syn_assignment_of(arena, s, start->fits);
         plane *fits = add_plane(&d, x, ms_value(&s->problem, x));

@@ -185,7 +185,7 @@ static front front_of(repair *r, entry *e, int n)
     int most = kept < SYN_REPAIR_FRONT ? kept : SYN_REPAIR_FRONT;
     for (int i = 0; i < most && kept > most; i++)
         e[i] = e[(int64_t)i * (kept - 1) / (most - 1)];
-    r->work += n;
+    r->work += n + 1;
     return (front){most, hb_copy(r->arena, e, sizeof *e * (size_t)most)};
 }
 
