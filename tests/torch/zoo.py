@@ -1,6 +1,8 @@
 """The models people train, tiny: one function a family, which makes (module, inputs).
 
-Every configuration is its class's default but for sizes. `python tests/torch/zoo.py` tries them
+Every configuration is its class's default but for sizes. `sgd`: by SGD at this rate,
+where AdamW, which moves a parameter by a whole step though its gradient be rounding alone, makes PyTorch's own
+losses differ by percents between f32 and f64. `python tests/torch/zoo.py` tries them
 (zoo_run.py); docs/coverage.md is written from what it finds.
 """
 
@@ -12,6 +14,8 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import nn
+
+from zoo_images import VGG, VGG19, ConditionalUNet, DenseNet, ResNet, WaveUNet
 
 BATCH, LENGTH, VOCAB, WIDTH, HEADS, LAYERS = 8, 12, 96, 32, 4, 2
 FAMILIES: dict = {}
@@ -353,104 +357,94 @@ def _disentangled():
     return module, dict(input_ids=x, attention_mask=padding(), labels=some(x, 0.6))
 
 
-class VGG(nn.Module):
-    """As torchvision defines it: numbers are channels of a 3 x 3 convolution, M halves the image."""
-
-    def __init__(self, layers, classes, narrow):
-        super().__init__()
-        made, before = [], 3
-        for v in layers:
-            if v == "M":
-                made.append(nn.MaxPool2d(kernel_size=2, stride=2))
-                continue
-            made += [nn.Conv2d(before, v // narrow, kernel_size=3, padding=1), nn.ReLU(inplace=True)]
-            before = v // narrow
-        self.features = nn.Sequential(*made)
-        self.avgpool = nn.AdaptiveAvgPool2d((7, 7))
-        wide = 4096 // narrow
-        self.classifier = nn.Sequential(
-            nn.Linear(before * 7 * 7, wide), nn.ReLU(True), nn.Dropout(p=0.0),
-            nn.Linear(wide, wide), nn.ReLU(True), nn.Dropout(p=0.0), nn.Linear(wide, classes),
-        )  # fmt: skip
-        for m in self.modules():
-            if isinstance(m, nn.Conv2d):
-                nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
-                nn.init.constant_(m.bias, 0)
-            elif isinstance(m, nn.Linear):
-                nn.init.normal_(m.weight, 0, 0.01)
-                nn.init.constant_(m.bias, 0)
-
-    def forward(self, x, labels):
-        x = self.avgpool(self.features(x))
-        return F.cross_entropy(self.classifier(torch.flatten(x, 1)), labels)
-
-
-VGG19 = [64, 64, "M", 128, 128, "M", *[256] * 4, "M", *[512] * 4, "M", *[512] * 4, "M"]
-
-
 @family("VGG19", "vision")
 def _vgg19():
     torch.manual_seed(0)
     return VGG(VGG19, 10, 16), dict(x=image(size=32), labels=classes(10))
 
 
-class Bottleneck(nn.Module):
-    """As torchvision defines it: 1 x 1, 3 x 3, 1 x 1 convolutions, each with its batch norm."""
-
-    def __init__(self, before, width, stride):
-        super().__init__()
-        self.conv1 = nn.Conv2d(before, width, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = nn.Conv2d(width, width, 3, stride, padding=1, bias=False)
-        self.bn2 = nn.BatchNorm2d(width)
-        self.conv3 = nn.Conv2d(width, 4 * width, 1, bias=False)
-        self.bn3 = nn.BatchNorm2d(4 * width)
-        self.relu = nn.ReLU(inplace=True)
-        self.downsample = None
-        if stride != 1 or before != 4 * width:
-            skip = nn.Conv2d(before, 4 * width, 1, stride, bias=False)
-            self.downsample = nn.Sequential(skip, nn.BatchNorm2d(4 * width))
-
-    def forward(self, x):
-        out = self.relu(self.bn1(self.conv1(x)))
-        out = self.bn3(self.conv3(self.relu(self.bn2(self.conv2(out)))))
-        out += x if self.downsample is None else self.downsample(x)
-        return self.relu(out)
-
-
-class ResNet(nn.Module):
-    """As torchvision defines it, of bottlenecks, with zero_init_residual: without it a rounding in step 1
-    moves the loss of step 10 by 7 %."""
-
-    def __init__(self, blocks, classes, width):
-        super().__init__()
-        self.conv1 = nn.Conv2d(3, width, 7, 2, padding=3, bias=False)
-        self.bn1 = nn.BatchNorm2d(width)
-        self.relu = nn.ReLU(inplace=True)
-        self.maxpool = nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
-        before, stages = width, []
-        for i, n in enumerate(blocks):
-            for k in range(n):
-                stages.append(Bottleneck(before, width << i, 2 if i and not k else 1))
-                before = 4 * (width << i)
-        self.layers = nn.Sequential(*stages)
-        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
-        self.fc = nn.Linear(before, classes)
-        for m in self.modules():
-            if isinstance(m, nn.Conv2d):
-                nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
-            elif isinstance(m, Bottleneck):
-                nn.init.constant_(m.bn3.weight, 0)
-
-    def forward(self, x, labels):
-        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
-        return F.cross_entropy(self.fc(torch.flatten(self.avgpool(self.layers(x)), 1)), labels)
-
-
 @family("ResNet-50", "vision", train=True, close=1e-4)
 def _resnet50():
     torch.manual_seed(0)
     return ResNet([3, 4, 6, 3], 10, 4), dict(x=image(size=64), labels=classes(10))
+
+
+def calm(module):
+    """Weights that keep values at their size, where the model's own make them 1e-16."""
+    for m in module.modules():
+        if isinstance(m, torch.nn.Conv2d):
+            torch.nn.init.kaiming_normal_(m.weight, mode="fan_out")
+    return module
+
+
+@family("DenseNet-121", "vision", train=True, close=1e-4, sgd=1e-5)
+def _densenet():
+    torch.manual_seed(0)
+    return DenseNet(classes=10, growth=4), dict(x=image(size=64), labels=classes(10))
+
+
+@family("MobileNetV2, frozen norms", "vision")
+def _mobilenet():
+    import transformers as T
+
+    torch.manual_seed(0)
+    made = T.MobileNetV2Config(image_size=64, depth_multiplier=0.2, min_depth=4, depth_divisible_by=4, num_labels=10)
+    return calm(T.MobileNetV2ForImageClassification(made)), dict(pixel_values=image(size=64), labels=classes(10))
+
+
+@family("EfficientNet-B0", "vision", train=True, close=1e-4, sgd=1e-4)
+def _efficientnet():
+    import transformers as T
+
+    torch.manual_seed(0)
+    made = T.EfficientNetConfig(
+        image_size=64, width_coefficient=0.25, depth_coefficient=1.0, hidden_dim=320, num_labels=10, drop_connect_rate=0.0,
+        dropout_rate=0.0,
+    )  # fmt: skip
+    return calm(T.EfficientNetForImageClassification(made)), dict(pixel_values=image(size=64), labels=classes(10))
+
+
+@family("ConvNeXt-T", "vision")
+def _convnext():
+    import transformers as T
+
+    torch.manual_seed(0)
+    made = T.ConvNextConfig(image_size=64, hidden_sizes=[8, 16, 32, 64], num_labels=10)
+    return T.ConvNextForImageClassification(made), dict(pixel_values=image(size=64), labels=classes(10))
+
+
+@family("U-Net, conditional", "diffusion")
+def _unet():
+    torch.manual_seed(0)
+    g = torch.Generator().manual_seed(11)
+    noisy, noise = (torch.randn(BATCH, 4, 8, 8, generator=g) for _ in range(2))
+    words = torch.randn(BATCH, 5, 24, generator=g)
+    return ConditionalUNet(width=16), dict(noisy=noisy, step=classes(1000), words=words, noise=noise)
+
+
+@family("U-Net of 12 levels", "sound")
+def _wave():
+    torch.manual_seed(0)
+    g = torch.Generator().manual_seed(12)
+    sound, parts = (torch.randn(BATCH, n, 4096, generator=g) for n in (1, 2))
+    return WaveUNet(width=2), dict(sound=sound, parts=parts)
+
+
+@family("Whisper", "sound")
+def _whisper():
+    module = hugging("Whisper", "WhisperForConditionalGeneration", max_source_positions=12, max_target_positions=16, num_mel_bins=8)
+    g = torch.Generator().manual_seed(13)
+    return module, dict(input_features=torch.randn(BATCH, 8, 24, generator=g), labels=some(ids(9, seed=5)))
+
+
+@family("wav2vec 2.0", "sound")
+def _wav2vec():
+    module = hugging(
+        "Wav2Vec2", "Wav2Vec2ForSequenceClassification", conv_dim=[16] * 7, num_conv_pos_embeddings=16,
+        num_conv_pos_embedding_groups=4, num_labels=5, classifier_proj_size=16,
+    )  # fmt: skip
+    g = torch.Generator().manual_seed(14)
+    return module, dict(input_values=torch.randn(BATCH, 2000, generator=g), labels=classes(5))
 
 
 @family("relative positions, BEiT", "heads and options")

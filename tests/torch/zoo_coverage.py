@@ -33,10 +33,10 @@ PYTHONPATH=ir/export python tests/torch/zoo_coverage.py >docs/coverage.md
 
 `tests/torch/zoo_run.py` exports each of them, tiny, with its configuration class's defaults but for
 sizes. It plans them for 4 unequal CPU ranks under the strategies auto, dp-prop, zero and tp, proves
-each plan with `hapc check`, and trains 10 steps of AdamW. Losses are PyTorch's to 1e-5 of
-themselves (with batch norm to 1e-4), gradients of step 1 to 1e-4 of their norms; so are the loss of
-an evaluation behind the last step, and the buffers that steps update. It takes some 10 processor
-seconds a family:
+each plan with `hapc check`, and trains 10 steps of AdamW (SGD where zoo.py says so). Losses are
+PyTorch's to 1e-5 of themselves (with batch norm to 1e-4), gradients of step 1 to 1e-4 of their
+norms; so are the loss of an evaluation behind the last step, and the buffers that steps update. It
+takes some 10 processor seconds a family:
 
 ```sh
 python tests/torch/zoo_run.py                  # all of them

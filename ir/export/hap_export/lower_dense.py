@@ -8,7 +8,8 @@ import torch
 
 from .consts import mask_meaning
 from .graph import Tensor
-from .rules import cast, detach, iota, reshape, rule, shape_of, slice_, swap, transpose
+from .lower_points import scale
+from .rules import along, cast, detach, iota, reshape, rule, shape_of, slice_, swap, transpose
 
 
 @rule("linear")
@@ -235,12 +236,23 @@ def _avg_pool(g, x, kernel, stride=(), padding=0, ceil=False, count_pads=True, d
     if step == kernel and not any(pads) and divisor is None and not any(n % k for n, k in zip(x.shape[2:], kernel)):
         return _tiled_mean(g, x, kernel)
     if ceil or (any(pads) and not count_pads):
-        g.fail("avg_pool with ceil_mode or without its padding in the mean")
+        return _clipped_means(g, x, kernel, step, pads, count_pads, divisor)
     w = torch.full((x.shape[1], 1, *kernel), 1 / (divisor or math.prod(kernel)), dtype=x.dtype)
     y = tuple(g.out.shape[:2]) + (1,) * (2 - rank) + tuple(g.out.shape[2:])
     ins = [_on_plane(g, x), _on_plane(g, w)]
     y = g.emit("conv", ins, y, g.out.dtype, **_windows(step, pads, [1] * rank), groups=x.shape[1])
     return reshape(g, y, g.out.shape)
+
+
+def _clipped_means(g, x, kernel, step, pads, count_pads, divisor):
+    """Of windows that are not all of one size: a matmul a dim."""
+    for i, (k, s, p) in enumerate(zip(kernel, step, pads)):
+        n = x.shape[2 + i]
+        low = [j * s - p for j in range(g.out.shape[2 + i])]
+        windows = [(at, min(at + k, n)) for at in low]
+        over = [min(at + k, n + p) - at if count_pads else high - max(at, 0) for at, high in windows]
+        x = along(g, x, 2 + i, _means(n, windows, x.dtype, [1] * len(low) if divisor else over))
+    return scale(g, x, 1 / divisor) if divisor else x
 
 
 def _tiled_mean(g, x, kernel):
@@ -259,16 +271,16 @@ def _adaptive_avg_pool(g, x, size):
         kernel = [n // k for n, k in zip(places, want)]
         return x if kernel == [1] * len(kernel) else _tiled_mean(g, x, kernel)
     for i, (n, k) in enumerate(zip(places, want)):
-        dim, rank = 2 + i, len(x.shape)
-        mean = torch.zeros(n, k, dtype=x.dtype)
-        for j in range(k):
-            low, high = j * n // k, -(-(j + 1) * n // k)
-            mean[low:high, j] = 1 / (high - low)
-        perm = swap(rank, dim, rank - 1)
-        x = transpose(g, x, perm)
-        x = g.emit("matmul", [x, mean], tuple(x.shape[:-1]) + (k,), x.dtype, trans=0)
-        x = transpose(g, x, perm)
+        x = along(g, x, 2 + i, _means(n, [(j * n // k, -(-(j + 1) * n // k)) for j in range(k)], x.dtype))
     return x
+
+
+def _means(n: int, windows, dtype, over=None) -> torch.Tensor:
+    """[n, windows]: of n places to the mean of each window [low, high); over: by what its sum is divided."""
+    mean = torch.zeros(n, len(windows), dtype=dtype)
+    for j, (low, high) in enumerate(windows):
+        mean[max(low, 0) : high, j] = 1 / (over[j] if over else high - low)
+    return mean
 
 
 def _patches(g, x, w, bias, kernel):
@@ -431,3 +443,21 @@ def _dropout(g, x, p, train=True):
         g.fail("dropout of whole features")
     y = g.emit("dropout", [x], x.shape, x.dtype, p=float(p))
     return [y, None] if "native" in str(g.fx.target) else y
+
+
+@rule("bernoulli.p")
+def _bernoulli(g, x, p):
+    """1 with probability p, else 0: what PyTorch writes a dropout as, beside a batch norm in training."""
+    ones = g.emit("full", [], x.shape, x.dtype, shape=list(x.shape), value=float(p), dtype=x.dtype)
+    return g.emit("dropout", [ones], x.shape, x.dtype, p=1 - float(p))
+
+
+@rule("_weight_norm")
+def _weight_norm(g, v, length, dim=0):
+    """v, scaled so that what stands at each place of `dim` has the length given."""
+    dims = [d for d in range(len(v.shape)) if d != dim % len(v.shape)]
+    square = g.emit("pow_scalar", [v], v.shape, v.dtype, c=2.0)
+    square = g.emit("sum", [square], length.shape, v.dtype, dims=dims, keepdim=True)
+    norm = g.emit("sqrt", [square], length.shape, v.dtype)
+    by = g.emit("div", [length, norm], length.shape, v.dtype)
+    return g.emit("mul", [v, by], v.shape, v.dtype)

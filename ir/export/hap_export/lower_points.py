@@ -201,14 +201,24 @@ def _elu(g, x, alpha=1.0, scale_=1, input_scale=1):
     return g.emit("where", [above, x, low], x.shape, x.dtype)
 
 
-@rule("relu6")
-def _relu6(g, x):
-    return g.emit("clamp", [x], x.shape, x.dtype, min=0.0, max=6.0)
+@rule("hardtanh", "relu6")
+def _hardtanh(g, x, low=None, high=None):
+    """Whose gradient is 0 at both limits, where clamp has one."""
+    six = str(g.fx.target).startswith("aten.relu6")
+    low, high = (0.0, 6.0) if six else (-1.0 if low is None else low, 1.0 if high is None else high)
+    limits = [torch.tensor(float(v), dtype=x.dtype) for v in (low, high)]
+    if low == 0:
+        y = g.emit("relu", [x], x.shape, x.dtype)
+    else:
+        y = g.emit("where", [compare(g, "gt", x, limits[0]), x, limits[0]], x.shape, x.dtype)
+    return g.emit("where", [compare(g, "lt", y, limits[1]), y, limits[1]], x.shape, x.dtype)
 
 
-@rule("hardtanh")
-def _hardtanh(g, x, low=-1.0, high=1.0):
-    return g.emit("clamp", [x], x.shape, x.dtype, min=float(low), max=float(high))
+@rule("hardsigmoid", "hardswish")
+def _hardsigmoid(g, x):
+    y, six = g.emit("relu", [add_scalar(g, x, 3.0)], x.shape, x.dtype), torch.tensor(6.0, dtype=x.dtype)
+    y = scale(g, g.emit("where", [compare(g, "lt", y, six), y, six], x.shape, x.dtype), 1 / 6)
+    return g.emit("mul", [x, y], x.shape, x.dtype) if "swish" in str(g.fx.target) else y
 
 
 @rule("mish")

@@ -9,7 +9,7 @@ import torch
 from .consts import uniform_value
 from .graph import MAX_IN, MAX_OUT, Tensor
 from .lower_points import compare
-from .rules import cast, detach, expand, iota, last, reshape, rule, shape_of, slice_, swap, transpose
+from .rules import along, cast, detach, expand, iota, last, reshape, rule, shape_of, slice_, swap, transpose
 
 
 @rule(
@@ -509,11 +509,51 @@ def _tril(g, x, diagonal=0):
     return g.emit("where", [mask, x, torch.zeros((), dtype=x.dtype)], x.shape, x.dtype)
 
 
-@rule("upsample_bilinear2d", "upsample_nearest2d", "upsample_bicubic2d", "_upsample_bilinear2d_aa")
-def _upsample(g, x, *_, **__):
+@rule("upsample_bicubic2d", "_upsample_bilinear2d_aa")
+def _upsample_unchanged(g, x, *_, **__):
     if tuple(x.shape) != tuple(g.out.shape):
-        g.fail("images or tables resized inside of the module", "resize them before")
+        g.fail("images or tables resized by a cubic or smoothed rule", "resize them before, or by nearest, bilinear")
     return x
+
+
+# Of each op the rule of F.interpolate, and how many dims of places there are.
+_RESIZED = {
+    "aten.upsample_nearest1d": ("nearest", 1), "aten.upsample_nearest2d": ("nearest", 2),
+    "aten.upsample_linear1d": ("linear", 1), "aten.upsample_bilinear2d": ("linear", 2),
+}  # fmt: skip
+
+
+@rule("upsample_nearest1d", "upsample_nearest2d", "upsample_linear1d", "upsample_bilinear2d")
+def _upsample(g, x, *args):
+    """Along each dim of places: entries repeated where the result has a whole number of them, else a matmul
+    by the weights that PyTorch gives the places."""
+    mode, rank = _RESIZED[str(g.fx.target).rpartition(".")[0]]
+    corners = bool(args[1]) if len(args) > 1 and isinstance(args[1], bool) else None
+    by = args[-1] if isinstance(args[-1], (list, tuple)) else None  # the scale that was asked for, which steps places
+    for i in range(rank):
+        dim, n = 2 + i, x.shape[2 + i]
+        want = g.out.shape[dim]
+        if mode == "nearest" and want % n == 0 and (by is None or by[i] == want // n):
+            x = _repeated(g, x, dim, want // n)
+        elif want != n or (by is not None and by[i] != 1):
+            x = _resized(g, x, dim, want, mode, corners, by and by[i])
+    return x
+
+
+def _repeated(g, x, dim: int, times: int):
+    if times == 1:
+        return x
+    shape = list(x.shape)
+    one, many = (shape[: dim + 1] + [k] + shape[dim + 1 :] for k in (1, times))
+    shape[dim] *= times
+    return reshape(g, expand(g, reshape(g, x, one), many), shape)
+
+
+def _resized(g, x, dim: int, want: int, mode: str, corners, by):
+    one = torch.eye(x.shape[dim], dtype=x.dtype)[:, None, :]  # what place i alone becomes
+    more = {"scale_factor": float(by)} if by else {"size": want}
+    weight = torch.nn.functional.interpolate(one, mode=mode, align_corners=corners, **more)[:, 0]
+    return along(g, x, dim, weight)
 
 
 @rule("zeros_like", "new_zeros")

@@ -130,3 +130,12 @@ def swap(rank, a, b) -> list[int]:
     perm = list(range(rank))
     perm[a], perm[b] = perm[b], perm[a]
     return perm
+
+
+def along(g, x, dim, weight: torch.Tensor):
+    """x times a constant matrix along `dim`: [n, m] turns its n entries into m."""
+    if weight.shape[0] == weight.shape[1] and torch.equal(weight, torch.eye(len(weight), dtype=weight.dtype)):
+        return x
+    x, perm = last(g, x, dim)
+    y = g.emit("matmul", [x, weight], tuple(x.shape[:-1]) + (weight.shape[1],), x.dtype, trans=0)
+    return transpose(g, y, perm)

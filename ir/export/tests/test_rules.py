@@ -44,6 +44,11 @@ def refuses(f, tmp_path, match, *shape):
     assert not (tmp_path / "g.json").exists()
 
 
+def still(y, at=0.0):
+    """`at`, with the gradient of y."""
+    return y - y.detach() + at
+
+
 POINTWISE = {
     "add alpha": lambda y: torch.add(y, y * 2, alpha=3),
     "scalar first": lambda y: 1 - y,
@@ -61,6 +66,10 @@ POINTWISE = {
     "angles": lambda y: torch.sin(y) * torch.cos(y) + F.softplus(y * 3, beta=2) + y.abs(),
     "larger": lambda y: torch.maximum(y, y * y) + torch.minimum(y, torch.zeros(6)) + torch.maximum(y, y),
     "limits": lambda y: y.clamp_min(0.2) + y.clamp_max(0.1) + F.relu6(y * 4) + F.hardtanh(y),
+    "at limits": lambda y: (F.relu6(still(y)) + F.relu6(still(y, 6)) * 2 + F.hardtanh(still(y, -1)) * 3 + F.hardtanh(still(y, 1)) * 5
+    + F.hardtanh(still(y, 4), 0, 4) + F.hardsigmoid(still(y, 3)) * 7 + F.hardsigmoid(still(y, -3)) * 9 + F.hardswish(still(y, 3)) * 11
+    + F.hardswish(still(y, -3)) * 13 + y.detach()),
+    "hard": lambda y: F.hardswish(y * 4) + F.hardsigmoid(y * 4) + F.hardtanh(y * 3, -2, 1.5),
     "gates": lambda y: F.leaky_relu(y) + F.elu(y) + F.mish(y) + F.logsigmoid(y) + torch.log1p(y * y) + torch.expm1(y),
     "sign": lambda y: y * y.sign() + (2.0 ** y.clamp(-3, 3)) + torch.lerp(y, y * y, 0.3) + torch.addcmul(y, y, y, value=2),
     "truth": lambda y: y * ((y > 0).any(-1, keepdim=True) | (y < 9).all()) * ((y > 0) ^ (y < 1)),
@@ -617,6 +626,22 @@ CONVOLUTIONS = {
     "pool, in one dim": (nn.Sequential(nn.Conv1d(3, 4, 3), nn.MaxPool1d(3, 2, dilation=2)), (3, 12)),
     "mean pool": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AvgPool2d(2)), (3, 8, 6)),
     "mean pool, over each other": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AvgPool2d(3, 2, 1)), (3, 8, 7)),
+    "mean pool, over the end": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AvgPool2d(3, 2, 1, ceil_mode=True)), (3, 8, 7)),
+    "mean pool, of places alone": (
+        nn.Sequential(nn.Conv2d(3, 4, 3), nn.AvgPool2d((3, 2), 2, 1, count_include_pad=False)), (3, 8, 7)
+    ),
+    "mean pool, larger than all": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AvgPool2d(9, ceil_mode=True)), (3, 4, 5)),
+    "mean pool, divided": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AvgPool2d(3, 2, 1, True, divisor_override=5)), (3, 8, 7)),
+    "doubled": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.Upsample(scale_factor=2)), (3, 5, 4)),
+    "nearest": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.Upsample((7, 4))), (3, 5, 4)),
+    "nearest, scaled": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.Upsample(scale_factor=(1.7, 0.6))), (3, 7, 6)),
+    "nearest, in one dim": (nn.Sequential(nn.Conv1d(3, 4, 3), nn.Upsample(scale_factor=3)), (3, 6)),
+    "bilinear": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.Upsample((7, 3), mode="bilinear")), (3, 5, 6)),
+    "bilinear, corners": (
+        nn.Sequential(nn.Conv2d(3, 4, 3), nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)), (3, 5, 4)
+    ),
+    "linear, scaled": (nn.Sequential(nn.Conv1d(3, 4, 3), nn.Upsample(scale_factor=1.6, mode="linear")), (3, 7)),
+    "normed weight": (nn.utils.parametrizations.weight_norm(nn.Conv1d(3, 4, 3), dim=2), (3, 7)),
     "adaptive": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d((3, 2))), (3, 8, 6)),
     "adaptive, uneven": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d((4, None))), (3, 8, 7)),
     "adaptive, more": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(7)), (3, 3, 4)),
@@ -696,12 +721,28 @@ def test_batch_norms_that_are_refused(tmp_path):
     refuses(lambda y: of_all(y), tmp_path, "running statistics", 6)
 
 
-def test_pools_that_are_refused(tmp_path):
-    def pooled(**how):
-        return lambda y: F.avg_pool2d(y[:, None], 3, 2, **how)
+def test_resizing_that_is_refused(tmp_path):
+    def resized(y):
+        return F.interpolate(y[:, None], scale_factor=2, mode="bicubic")
 
-    refuses(pooled(ceil_mode=True), tmp_path, "avg_pool with ceil_mode", 6)
-    refuses(pooled(padding=1, count_include_pad=False), tmp_path, "without its padding", 6)
+    refuses(resized, tmp_path, "resized by a cubic or smoothed rule", 6)
+
+
+def test_dropout_beside_a_batch_norm(tmp_path):
+    """Whose write in place makes PyTorch say it otherwise."""
+    net = nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6), nn.Dropout(0.3))
+
+    class Dropped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = net
+
+        def forward(self, x):
+            return self.net(x).square().sum()
+
+    doc = export(Dropped(), (), tmp_path / "g.json", kwargs=data())
+    (drop,) = [n for n in doc["nodes"] if n["op"] == "dropout"]
+    assert abs(drop["attrs"]["p"] - 0.3) < 1e-12
 
 
 def test_bags(tmp_path):
