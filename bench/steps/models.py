@@ -11,6 +11,10 @@ def causal(tokens, low, high):
     return {"input_ids": ((tokens,), low, high), "labels": "input_ids"}
 
 
+def images(name="x"):
+    return {name: ((3, 224, 224), None, None), "labels": ((), 0, 1000)}
+
+
 # rows a device, inputs, graph (of the pack, if it has no folder). An input is the shape of a row and the
 # numbers from … to; floats, if they are None; or what another input is.
 MODELS = {
@@ -19,7 +23,10 @@ MODELS = {
     "llama": (8, causal(2048, 0, 128256), "llama.json"),
     "llama8b": (3, causal(2048, 0, 128256), "llama8b.json"),
     "qwen": (16, causal(1024, 0, 151936), "qwen.json"),
-    "vit": (64, {"pixel_values": ((3, 224, 224), None, None), "labels": ((), 0, 1000)}, "vit.json"),
+    "vit": (64, images("pixel_values"), "vit.json"),
+    "vgg19": (64, images(), "vgg19.json"),
+    "resnet50": (256, images(), "resnet50.json"),
+    "convnext": (128, images("pixel_values"), "convnext.json"),
     "t5": (32, {"input_ids": ((512,), 1, 32128), "labels": ((128,), 1, 32128)}, "t5.json"),
     "bert": (64, causal(128, 1, 30522), "examples/bert/graph.json"),
     "gpt2-tiny": (8, causal(32, 1, 190), "examples/gpt2-tiny/graph.json"),

@@ -5,9 +5,15 @@ An input is (shape of a row, number of values): whole numbers below that, or flo
 the name of another has the same rows.
 """
 
+import os
+import sys
+
 import torch
 import transformers
 from long_model import TOKENS, Long
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "torch"))
+from zoo_images import VGG, VGG19, ResNet  # noqa: E402
 
 
 def causal(tokens, words):
@@ -73,7 +79,25 @@ def t5():
         "input_ids": ((512,), 32128), "labels": ((128,), 32128)}
 
 
-MODELS = {f.__name__: f for f in (gpt2, long, bert, llama, llama8b, qwen, vit, t5)}
+def images(module, name="x"):
+    """1000 classes of 224 x 224 pixels."""
+    return module, {name: ((3, 224, 224), 0), "labels": ((), 1000)}
+
+
+def vgg19():
+    return images(VGG(VGG19, 1000, 1))
+
+
+def resnet50():
+    return images(ResNet([3, 4, 6, 3], 1000, 64))
+
+
+def convnext():
+    """ConvNeXt-T."""
+    return images(transformers.ConvNextForImageClassification(transformers.ConvNextConfig(num_labels=1000)), "pixel_values")
+
+
+MODELS = {f.__name__: f for f in (gpt2, long, bert, llama, llama8b, qwen, vit, t5, vgg19, resnet50, convnext)}
 
 
 def batch(inputs, rows, device="cpu"):

@@ -28,18 +28,22 @@ if world > 1:
 torch.manual_seed(0)
 torch.set_float32_matmul_precision("high")
 model, inputs = MODELS[name]()
+images = any(isinstance(m, torch.nn.Conv2d) for m in model.modules())  # their channels are last, as cuDNN wants them
 model = model.cuda().train()
+model = model.to(memory_format=torch.channels_last) if images else model
 run = torch.nn.parallel.DistributedDataParallel(
     model, device_ids=[rank], gradient_as_bucket_view=True) if world > 1 else model
 run = torch.compile(run)
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
 inputs = batch(inputs, rows // world, "cuda")
+if images:
+    inputs = {k: x.to(memory_format=torch.channels_last) if x.dim() == 4 else x for k, x in inputs.items()}
 
 
 def step():
     with torch.autocast("cuda", torch.bfloat16):
         loss = run(**inputs)
-        loss = loss if name == "long" else loss.loss
+        loss = loss if isinstance(loss, torch.Tensor) else loss.loss
     loss.backward()
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
