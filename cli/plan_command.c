@@ -140,16 +140,20 @@ static void dump(hb_arena *a, const char *letters, const cli_inputs *in, const s
     if (b.n) fputs(b.p, stdout);
 }
 
-// Of --micro-batches and --recompute the one that is not auto.
-static bool asked_for(hb_arena *a, ir_graph *step, const ir_options *asked, syn_options *o)
+// Of --micro-batches and --recompute what is not auto; if neither is (!choose), no more than they
+// say. The variant with what is asked for; NULL after an error.
+static ir_graph *asked_for(hb_arena *a, ir_graph *step, const ir_options *asked, bool choose,
+                           syn_options *o)
 {
     hb_diag *d = hb_diag_new(a);
     o->micro_batches = asked->micro_batches;
     if (asked->recompute) o->again = ir_blocks_named(a, step, asked->recompute, d);
-    if (hb_diag_count(d) == 0 && asked->micro_batches > 1)
-        (void)ir_variant(a, step, asked->micro_batches, NULL, d);
+    if (!choose && !asked->recompute) o->again = HB_ARRAY(a, bool, step->n_blocks + 1);
+    if (!choose && o->micro_batches == 0) o->micro_batches = 1;
+    ir_graph *g = NULL;
+    if (hb_diag_count(d) == 0) g = ir_variant(a, step, o->micro_batches, o->again, d);
     hb_diag_print(d, stderr);
-    return hb_diag_count(d) == 0;
+    return hb_diag_count(d) == 0 ? g : NULL;
 }
 
 // What is asked on the command line.
@@ -220,25 +224,28 @@ static bool understand(request *q)
     return true;
 }
 
-// Reads the graph, the cluster and the pins; whole: with all that is not the planner's choice.
-static bool load(hb_arena *a, request *q, bool choose, ir_options *whole, cli_inputs *in)
+// Reads the step, the cluster, and the pins of *variant: the step with all of --micro-batches and
+// --recompute that is not the planner's choice.
+static bool load(hb_arena *a, request *q, bool choose, cli_inputs *in, ir_graph **variant)
 {
-    *whole = q->front;
-    if (choose) {
-        whole->micro_batches = 0;
-        whole->recompute = NULL;
-    }
-    if (!cli_load_changed(a, q->file[0], q->file[1], &q->change, q->change.n > 0, whole, in))
+    ir_options step = q->front;
+    step.micro_batches = 0;
+    step.recompute = NULL;
+    if (!cli_load_changed(a, q->file[0], q->file[1], &q->change, q->change.n > 0, &step, in))
         return false;
-    if (choose && (q->micro || q->recompute) && !asked_for(a, in->g, &q->front, &q->syn))
-        return false;
+    *variant = in->g;
+    if (q->micro || q->recompute) *variant = asked_for(a, in->g, &q->front, choose, &q->syn);
+    if (!*variant) return false;
     int n = 0;
     while (q->pin[n])
         n++;
     hb_str *pins = HB_ARRAY(a, hb_str, n + 1);
     for (int i = 0; i < n; i++)
         pins[i] = hb_str_c(a, q->pin[i]);
-    return cli_pins(a, in, pins, n, &q->syn.pins);
+    cli_inputs with = *in;
+    with.g = *variant;
+    if (n > 0 && with.g != in->g) with.f = ir_factorize(a, with.g);
+    return cli_pins(a, &with, pins, n, &q->syn.pins);
 }
 
 // What a terminal shows while the search takes more than a second.
@@ -267,7 +274,7 @@ static void show_progress(void *ctx)
 }
 
 // Plans; Ctrl-C ends the search, not the process.
-static syn_result plan(hb_arena *a, const request *q, const cli_inputs *in, bool choose)
+static syn_result plan(hb_arena *a, const request *q, const cli_inputs *in)
 {
     if (!q->quiet && isatty(STDERR_FILENO))
         fprintf(stderr, "planning %d nodes on %d ranks (Ctrl-C keeps the best plan so far)\n",
@@ -281,8 +288,7 @@ static syn_result plan(hb_arena *a, const request *q, const cli_inputs *in, bool
         o.progress_ctx = &x;
     }
     sigaction(SIGINT, &act, &before);
-    syn_result res = choose ? syn_plan(a, in->g, &in->model, &o)
-                            : syn_synthesize(a, in->g, in->f, &in->model, &o);
+    syn_result res = syn_plan(a, in->g, &in->model, &o);
     sigaction(SIGINT, &before, NULL);
     if (x.shown > 0) fprintf(stderr, "\r%*s\r", 40, "");
     return res;
@@ -382,12 +388,12 @@ static bool ask(hb_arena *a, const request *q, bool only_read, emit_asked *rows)
         hb_arena *own = hb_arena_new();
         request changed;
         cli_inputs in = {0};
-        ir_options whole;
+        ir_graph *variant;
         const char *text = q->what_if[i];
         bool ok =
-            change_one(q, text, &changed) && load(own, &changed, chooses(&changed), &whole, &in);
+            change_one(q, text, &changed) && load(own, &changed, chooses(&changed), &in, &variant);
         if (ok && !only_read) {
-            syn_result r = plan(own, &changed, &in, chooses(&changed));
+            syn_result r = plan(own, &changed, &in);
             rows[i] = emit_asked_of(own, (hb_str){text, strlen(text)}, in.cluster, &r);
             rows[i].change = hb_str_n(a, rows[i].change.p, rows[i].change.n);
             rows[i].why = hb_str_n(a, rows[i].why.p, rows[i].why.n);
@@ -485,7 +491,7 @@ static int plan_or_stages(hb_arena *a, const request *q, const cli_inputs *in, c
     syn_staged_result s = {.status = SYN_INFEASIBLE};
     int code;
     if (shown) {
-        *res = plan(a, q, in, true);
+        *res = plan(a, q, in);
         x->about.whole = res;
         code = cli_search_stages(a, in, &q->syn,
                                  res->status == SYN_OK ? res->predicted_sec : HUGE_VAL, &s);
@@ -501,16 +507,16 @@ static int plan_or_stages(hb_arena *a, const request *q, const cli_inputs *in, c
     if (!q->quiet)
         fprintf(stderr, "hapc: note: no stages are faster%s%.*s\n", s.why.n ? ": " : "",
                 HB_ARG(s.why));
-    if (!shown) *res = plan(a, q, in, true);
+    if (!shown) *res = plan(a, q, in);
     return CLI_GO;
 }
 
 static int plan_stages(hb_arena *a, const request *q, int argc, char **argv)
 {
     request whole = *q;
-    ir_options options;
+    ir_graph *variant;
     cli_inputs in = {0};
-    if (!load(a, &whole, true, &options, &in)) return CLI_INPUT;
+    if (!load(a, &whole, true, &in, &variant)) return CLI_INPUT;
     whole.syn.micro_batches = q->front.micro_batches;
     cli_staged x = staged_of(a, q, &in, argc, argv);
     return cli_plan_stages(a, &in, &whole.syn, &x);
@@ -534,10 +540,10 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     if (q.stages && !search_stages) return plan_stages(a, &q, argc, argv);
     bool choose = search_stages || chooses(&q);
     cli_inputs in = {0};
-    ir_options whole;
+    ir_graph *variant;
     emit_asked *asked = HB_ARRAY(a, emit_asked, argc + 1);
-    if (!load(a, &q, choose, &whole, &in) || !ask(a, &q, true, NULL)) return CLI_INPUT;
-    dump_front(a, q.dumps, q.file[0], &whole, in.g);
+    if (!load(a, &q, choose, &in, &variant) || !ask(a, &q, true, NULL)) return CLI_INPUT;
+    dump_front(a, q.dumps, q.file[0], &q.front, variant);
     if (q.only_check) return say_inputs(a, &q, &in);
     syn_result res;
     if (search_stages) {
@@ -545,7 +551,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
         code = plan_or_stages(a, &q, &in, &x, &res);
         if (code != CLI_GO) return code;
     } else {
-        res = plan(a, &q, &in, choose);
+        res = plan(a, &q, &in);
     }
     dump(a, q.dumps, &in, res.program);
     if (res.status != SYN_OK) return no_plan(&res);

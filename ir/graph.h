@@ -266,6 +266,7 @@ typedef struct ir_graph {
     int micro_batches; // as a variant (variant.h): how often the slot is done; 0: no slot, 1: what
                        // it stands for stands there instead (ir_unroll)
     HB_VEC(int) recomputed; // and the blocks that are computed again, from 0 on, ascending
+    int step_nodes;         // and of how many nodes the step is; 0: this is no variant
     int depth;         // of a stage (stages.h): micro-batches that are under way at once; else 0
     const int *few_of; // of a folded step (fold.h), by block of the whole one: that in its place
 } ir_graph;
@@ -278,6 +279,12 @@ typedef struct ir_options {
     const char *recompute; // blocks: "all", "3" the first three, "0,2,5-7" these; NULL: none
     bool only_trained;     // a graph without an optimizer has no backward pass
 } ir_options;
+
+// How large a step is, whatever variant of it this is: what its planning may cost goes by that.
+static inline int ir_step_nodes(const ir_graph *g)
+{
+    return g->step_nodes > 0 ? g->step_nodes : g->nodes.n;
+}
 
 // How often a node is done in a step.
 static inline int ir_node_slots(const ir_graph *g, int node)

@@ -515,6 +515,7 @@ ir_stages *ir_stages_cut(hb_arena *a, const ir_graph *g, int n, const int *first
     if (!ports_are_legal(&x, d)) return NULL;
     for (int s = 0; s < n; s++) {
         x.out->graph[s] = ir_empty_like(a, g);
+        x.out->graph[s]->step_nodes = 0; // as large as it is
         leaves(&x, s);
         nodes(&x, s);
         finish(&x, s);

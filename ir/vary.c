@@ -13,7 +13,9 @@ ir_graph *ir_variant(hb_arena *a, ir_graph *step, int64_t micro_batches, const b
     for (int b = 0; again && b < step->n_blocks; b++)
         any = any || again[b];
     ir_graph *g = any ? ir_recompute(a, step, again) : step;
-    return micro_batches > 1 ? ir_micro_batches(a, g, micro_batches, d) : g;
+    if (micro_batches > 1) g = ir_micro_batches(a, g, micro_batches, d);
+    if (g && g != step) g->step_nodes = step->nodes.n;
+    return g;
 }
 
 double ir_saved_bytes(const ir_graph *g)

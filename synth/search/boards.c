@@ -6,12 +6,12 @@
 
 bool pool_few_starts(const pool *p)
 {
-    return p->g->nodes.n > SYN_MANY_NODES;
+    return ir_step_nodes(p->g) > SYN_MANY_NODES;
 }
 
 bool pool_is_large(const pool *p)
 {
-    return p->g->nodes.n > SYN_LARGE;
+    return ir_step_nodes(p->g) > SYN_LARGE;
 }
 
 static void add_starting_ratio(pool *p, syn_starting_ratio starting)

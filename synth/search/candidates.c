@@ -245,7 +245,7 @@ static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
                 c.program->mesh->n_axes == 1 ? "one axis" : "machines x devices", c.sec * 1e3,
                 c.share * 100);
     // Of a large graph that has a plan, other variants are planned only if asked for.
-    bool settled = p->best.program && p->g->nodes.n > SYN_LARGE && !p->opt->vary_blocks;
+    bool settled = p->best.program && ir_step_nodes(p->g) > SYN_LARGE && !p->opt->vary_blocks;
     if (p->opt->simulated && !settled) p->opt->simulated(p->opt->simulated_ctx, c.program, c.sec);
     return c;
 }
@@ -353,7 +353,7 @@ static bool small_buckets_may_help(const pool *p, const candidate *c)
 {
     double waits = c->timeline.comm - c->timeline.hidden, best = pool_best_known(p);
     if (c->share > 1 || waits < SYN_TAIL_WAITS * c->sec) return false;
-    if (p->g->nodes.n > SYN_MANY_NODES || (best > 0 && c->sec - waits > best)) return false;
+    if (ir_step_nodes(p->g) > SYN_MANY_NODES || (best > 0 && c->sec - waits > best)) return false;
     return sums_of(c->program).buckets;
 }
 

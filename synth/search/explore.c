@@ -204,7 +204,7 @@ static void drop_devices(pool *p)
     dropping *d = HB_NEW(p->arena, dropping);
     *d = (dropping){.p = p, .sets = pool_device_sets(p)};
     bool later = p->opt->known && p->opt->known->best > 0; // variant of a step that has a plan
-    int most = later ? 1 : 1 + SYN_ALONE_NODES / (p->g->nodes.n + 1),
+    int most = later ? 1 : 1 + SYN_ALONE_NODES / (ir_step_nodes(p->g) + 1),
         steps = later || pool_few_starts(p) || p->g->few_of ? 0 : SYN_CLIMB_STEPS;
     look_at_sets(d, most < SYN_ALONE_SETS ? most : SYN_ALONE_SETS);
     for (int step = 0; step < steps && p->best.program; step++) {

@@ -354,7 +354,7 @@ static run *cheapest(run *list, int n, double room, double beyond, double feasib
 static bool try_runs(const mix *m, run *list, int n, const syn_bound_calls *calls, double most,
                      double least, double feasible)
 {
-    bool large = m->s->g->nodes.n > SYN_LARGE, any = false;
+    bool large = ir_step_nodes(m->s->g) > SYN_LARGE, any = false;
     double room = large ? SYN_MIX_NEARLY : SYN_MIX_FULL, beyond = most;
     for (int i = 0; i < SYN_MIX_JUDGED && !calls->stop(calls->ctx); i++) {
         run *best = cheapest(list, n, room, beyond, feasible);
@@ -375,7 +375,7 @@ bool syn_interpolate(const syn_live_bound *h, int n_planes, const syn_plane *pla
 {
     mix m = {.arena = hb_arena_new(), .h = h, .s = h->s, .n_places = n_places, .place = place};
     run pair[SYN_MIX_PAIRS];
-    int n_pairs = 0, most = m.s->g->nodes.n > SYN_LARGE ? 1 : SYN_MIX_PAIRS, n = 0;
+    int n_pairs = 0, most = ir_step_nodes(m.s->g) > SYN_LARGE ? 1 : SYN_MIX_PAIRS, n = 0;
     for (int i = 0; i < n_planes * n_planes; i++) {
         run w = {.rich = &plane[i / n_planes], .lean = &plane[i % n_planes]};
         if (w.rich->fits || !w.lean->fits) continue;

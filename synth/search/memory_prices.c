@@ -6,7 +6,7 @@ void pool_sweep(pool *p)
 {
     const candidate *from = p->best.program ? &p->best : &p->smallest;
     if (!from->program || from->space->strategy != SYN_AUTO) return;
-    bool large = p->g->nodes.n > SYN_LARGE;
+    bool large = ir_step_nodes(p->g) > SYN_LARGE;
     // Of a large graph that has a plan, other variants are planned only if asked for.
     if (p->best.program && large && !p->opt->vary_blocks) return;
     // Where memory cost the best plan nothing, one price does: what it leads to may please the

@@ -68,7 +68,7 @@ static void perfect(pool *p, candidate *c, const candidate *like)
     if (p->opt->strategy == SYN_AUTO) { // the others are what their names say
         bool alike = like && like->program && same_choice(c, like);
         if (alike) search_alike(p, c, like);
-        if (!alike || p->g->nodes.n <= SYN_LARGE) search_locally(p, c);
+        if (!alike || ir_step_nodes(p->g) <= SYN_LARGE) search_locally(p, c);
     }
     if (c->program->pairs.n > 0) {
         hb_arena *a = hb_arena_new();

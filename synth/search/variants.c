@@ -229,6 +229,28 @@ static void note_old(planner *p, const syn_result *r, double plain)
     if (p->old_leads <= 0 || r->predicted_sec < p->old_leads) p->old_leads = r->predicted_sec;
 }
 
+// Pins are of tensors by number: read once more for a variant. NULL: none can be made, or it lacks
+// a name; of the first the result says so.
+static const ir_factors *variant_of(planner *p, int64_t chunks, const bool *again, syn_options *o)
+{
+    hb_diag *d = hb_diag_new(p->a);
+    const ir_factors *f = NULL;
+    p->g = ir_variant(p->a, p->step, chunks, again, d);
+    if (p->g) f = ir_factorize(p->a, p->g);
+    if (f && o->pins && p->g != p->step) {
+        hb_str *text = HB_ARRAY(p->a, hb_str, o->pins->n + 1);
+        for (int i = 0; i < o->pins->n; i++)
+            text[i] = o->pins->pin[i].text;
+        o->pins = syn_pins_read(p->a, p->g, f, text, o->pins->n, d);
+        if (!o->pins) f = NULL;
+    }
+    if (!f && !p->any) {
+        hb_str why = hb_fmt(p->a, "not with what was asked of micro-batches and recomputation");
+        p->best = (syn_result){.status = SYN_INFEASIBLE, .why = why};
+    }
+    return f;
+}
+
 // Plans one variant in one of the two orders; true if it is the best so far.
 static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lead *lead,
                     bool memory_first)
@@ -249,16 +271,16 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         o.known->leads = fitting(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
     }
     if (o.time_limit_sec > 0) o.time_limit_sec = left(p);
-    ir_graph *g = ir_variant(p->a, p->step, chunks, again, hb_diag_new(p->a));
-    if (!g) return false;
-    p->g = g;
+    const ir_factors *f = variant_of(p, chunks, again, &o);
+    if (!f) return false;
+    const ir_graph *g = p->g;
     if (!o.again && !o.pins && o.strategy == SYN_AUTO && p->step->n_blocks > 0) {
         p->parts = ir_again_of(p->a, g);
         o.simulated = listen;
         o.simulated_ctx = p;
         wish_of(p, chunks, again)->done = true;
     }
-    syn_result r = syn_synthesize(p->a, g, ir_factorize(p->a, g), p->m, &o);
+    syn_result r = syn_synthesize(p->a, g, f, p->m, &o);
     p->spent += r.plan_sec;
     p->effort->work += r.work;
     bool known = !memory_first && r.status == SYN_OK && r.plain && isfinite(r.found_sec);
@@ -483,11 +505,13 @@ static void plan_variants(planner *p)
     bool *all = HB_ARRAY(p->a, bool, step->n_blocks + 1),
          *none = HB_ARRAY(p->a, bool, step->n_blocks + 1);
     memset(all, true, (size_t)step->n_blocks);
-    p->loose = !o->pins && o->strategy == SYN_AUTO;
+    bool given = o->micro_batches > 0 && o->again;
+    p->loose = !o->pins && o->strategy == SYN_AUTO && !given;
     plan(p, first, o->again ? o->again : none, NULL);
     if (p->least_share <= 0) return; // parameters and moments alone do not fit
     p->hopeless = p->o->worth > 0 && p->quickest >= p->o->worth;
     if (p->hopeless) return;
+    if (given) return;
     bool plain_fits = fitting(p);
     double first_share = p->least_share;
     bool enough = fitting(p) && large(p);
@@ -654,6 +678,18 @@ static planner planner_of(hb_arena *a, ir_graph *step, const cost_model *m, cons
                      .old_leads = o->worth};
 }
 
+// The blocks asked for, among few layers: where most that a block stands for are.
+static const bool *asked_of_few(hb_arena *a, const ir_graph *few, int n_blocks, const bool *again)
+{
+    int *votes = HB_ARRAY(a, int, few->n_blocks + 1);
+    bool *own = HB_ARRAY(a, bool, few->n_blocks + 1);
+    for (int b = 0; b < n_blocks; b++)
+        votes[few->few_of[b]] += again[b] ? 1 : -1;
+    for (int b = 0; b < few->n_blocks; b++)
+        own[b] = votes[b] > 0;
+    return own;
+}
+
 // The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
 // the arena counts among few layers in both orders, and an arena may take more than the live bytes.
 // Whether it is worth another look.
@@ -663,6 +699,8 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     quick.no_pairs = true;
     quick.baselines = false;
     quick.wary = wary;
+    const bool *asked = p->o->again;
+    if (asked) quick.again = asked_of_few(p->a, few_step, p->step->n_blocks, asked);
     if (quick.time_limit_sec > 0) // the rest is for all layers
         quick.time_limit_sec = SYN_FEW_TIME * left(p);
     planner few = planner_of(p->a, few_step, p->m, &quick);
@@ -681,7 +719,7 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
         done[e - few.endings.p] = true;
         for (int b = 0; b < p->step->n_blocks; b++)
             again[b] = e->again[few_step->few_of[b]];
-        plan(p, e->chunks, again, &e->lead);
+        plan(p, e->chunks, asked ? asked : again, &e->lead);
     }
     p->kept = fitting(p) && fitting(&few) && p->plain_sec <= few.plain_sec * SYN_PROMISE;
     return !p->kept && !wary && short_of_workspace(&few);
@@ -701,7 +739,7 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
     struct effort effort = {0};
     planner p = planner_of(a, step, m, o);
     p.effort = &effort;
-    bool may_fold = o->strategy == SYN_AUTO && !o->pins && !o->again && step->nodes.n > SYN_LARGE;
+    bool may_fold = o->strategy == SYN_AUTO && !o->pins && step->nodes.n > SYN_LARGE;
     ir_graph *few = may_fold ? ir_fold(a, step, SYN_FEW_LAYERS) : NULL;
     if (few && plan_from_few(&p, few, false)) plan_from_few(&p, few, true);
     if (p.hopeless) return none_worth(&p);

@@ -22,7 +22,7 @@ static void say(problem_answer *x, hb_str why)
 }
 
 // Fills the planner's options as the command line does. False: a reader refuses them.
-static bool take(hb_arena *a, const problem_options *p, ir_graph *g, syn_options *o, hb_diag *d)
+static bool take(hb_arena *a, const problem_options *p, const ir_graph *g, syn_options *o, hb_diag *d)
 {
     hb_str word = p->strategy ? hb_str_c(a, p->strategy) : (hb_str){0};
     bool good = (!p->mesh || syn_mesh_parse(hb_str_c(a, p->mesh), &o->mesh)) &&
@@ -63,27 +63,23 @@ double problem_bytes(const problem_model *m)
     return bytes;
 }
 
-// What is asked of micro-batches and recomputation: in the graph where nothing is left to choose.
 static syn_result solve(hb_arena *a, const problem_options *p, const hb_source *src,
                         const cost_model *m, hb_diag *d)
 {
     syn_result none = {.status = SYN_INFEASIBLE};
     bool auto_blocks = strcmp(p->recompute, "auto") == 0;
     bool chunks = p->micro > 0, blocks = p->recompute[0] && !auto_blocks;
-    bool choose = (!chunks && !blocks) || p->micro < 0 || auto_blocks;
+    bool given = (chunks || blocks) && p->micro >= 0 && !auto_blocks;
     ir_graph *g = step_of(a, src, d);
     if (!g) return none;
     const bool *again = blocks ? ir_blocks_named(a, g, p->recompute, d) : NULL;
     syn_options o = syn_default_options();
     if (blocks && !again) return none;
-    if (!choose) {
-        g = ir_variant(a, g, p->micro, again, d);
-    } else {
-        o.micro_batches = chunks ? p->micro : 0;
-        o.again = again;
-    }
-    if (!g || !take(a, p, g, &o, d)) return none;
-    return choose ? syn_plan(a, g, m, &o) : syn_synthesize(a, g, ir_factorize(a, g), m, &o);
+    o.micro_batches = chunks ? p->micro : given;
+    o.again = given && !blocks ? HB_ARRAY(a, bool, g->n_blocks + 1) : again;
+    const ir_graph *variant = ir_variant(a, g, o.micro_batches, o.again, d);
+    if (!variant || !take(a, p, variant, &o, d)) return none;
+    return syn_plan(a, g, m, &o);
 }
 
 static void describe(problem_answer *x, const syn_program *p)

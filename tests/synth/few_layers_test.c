@@ -4,9 +4,12 @@
 //  refused   what has no run of equal blocks is not folded
 //  deep      a deep model is planned as well as a shallow one: each further layer takes no longer,
 //            where leaving out slow devices pays and where memory binds
+//  asked     so is one whose micro-batches and blocks are asked for, and one that is larger than
+//            the limit as a variant alone
 
 #include <check.h>
 #include <math.h>
+#include <string.h>
 
 #include "ir/factors.h"
 #include "ir/fold.h"
@@ -50,6 +53,8 @@ static double bytes_of(const ir_graph *g, ir_kind kind)
             sum += (double)ir_elements(&g->tensors.p[t]) * ir_tensor_times(g, t);
     return sum;
 }
+
+enum { EDGE = 22 }; // layers of a step whose variants alone are larger than SYN_LARGE
 
 START_TEST(counts)
 {
@@ -98,8 +103,10 @@ START_TEST(refused)
 END_TEST
 
 // Two fast devices in one machine and two slow ones behind a slow network, with so much memory for
-// each layer.
-static double step_of(int layers, double mib_a_layer)
+// each layer. micro_batches, computed_again: as asked, of all blocks; 0: none of it is. *nodes, if
+// not NULL: of the step and of the variant.
+static double step_of(int layers, double mib_a_layer, int micro_batches, bool computed_again,
+                      int *nodes)
 {
     hb_arena *a = hb_arena_new();
     small_transformer m = model(layers);
@@ -109,9 +116,18 @@ static double step_of(int layers, double mib_a_layer)
                          small_cluster(a, 2, 2, (device[]){fast, fast, slow, slow}, 0.1, 200)};
     ir_graph *g = small_attention(a, &m);
     ir_blocks(g);
+    g->batch = m.batch;
     syn_options o = syn_default_options();
+    bool *again = HB_ARRAY(a, bool, g->n_blocks + 1);
+    memset(again, computed_again, (size_t)g->n_blocks);
+    o.micro_batches = micro_batches;
+    if (micro_batches > 0) o.again = again;
     syn_result r = syn_plan(a, g, &on, &o);
     ck_assert_int_eq(r.status, SYN_OK);
+    if (micro_batches > 1) ck_assert_int_eq(r.program->g->micro_batches, micro_batches);
+    if (micro_batches > 0)
+        ck_assert_int_eq(r.program->g->recomputed.n, computed_again ? g->n_blocks : 0);
+    if (nodes) nodes[0] = g->nodes.n, nodes[1] = r.program->g->nodes.n;
     double sec = r.predicted_sec;
     hb_arena_free(a);
     return sec;
@@ -120,7 +136,27 @@ static double step_of(int layers, double mib_a_layer)
 START_TEST(deep)
 {
     double mib = _i == 0 ? 1000 : 16; // ample; a layer takes 9 MiB with its moments, and saves 20
-    double s8 = step_of(8, mib), s14 = step_of(14, mib), s44 = step_of(44, mib);
+    double s8 = step_of(8, mib, 0, false, NULL), s14 = step_of(14, mib, 0, false, NULL),
+           s44 = step_of(44, mib, 0, false, NULL);
+    ck_assert_msg((s44 - s14) / 30 < (s14 - s8) / 6 * 1.05, "%g, %g, %g ms", s8 * 1e3, s14 * 1e3,
+                  s44 * 1e3);
+}
+END_TEST
+
+START_TEST(asked)
+{
+    static const struct {
+        int micro_batches;
+        bool again;
+    } as[] = {{2, false}, {1, true}, {4, true}};
+    int k = as[_i].micro_batches, nodes[2];
+    bool again = as[_i].again;
+    double s8 = step_of(8, 1000, k, again, NULL), s14 = step_of(14, 1000, k, again, NULL),
+           edge = step_of(EDGE, 1000, k, again, nodes), s44 = step_of(44, 1000, k, again, NULL);
+    ck_assert_int_le(nodes[0], SYN_LARGE);
+    ck_assert_int_gt(nodes[1], SYN_LARGE);
+    ck_assert_msg((edge - s14) / (EDGE - 14) < (s14 - s8) / 6 * 1.05, "%g, %g, %g ms", s8 * 1e3,
+                  s14 * 1e3, edge * 1e3);
     ck_assert_msg((s44 - s14) / 30 < (s14 - s8) / 6 * 1.05, "%g, %g, %g ms", s8 * 1e3, s14 * 1e3,
                   s44 * 1e3);
 }
@@ -134,6 +170,7 @@ int main(void)
     tcase_add_loop_test(c, counts, 0, test_cases(2, 6, 6));
     tcase_add_test(c, refused);
     tcase_add_loop_test(c, deep, 0, test_cases(1, 2, 2));
+    tcase_add_loop_test(c, asked, 0, test_cases(1, 3, 3));
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

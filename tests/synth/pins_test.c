@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/variant.h"
 #include "synth/certify/record.h"
 #include "synth/search/synth.h"
 #include "tests/support/cases.h"
@@ -184,6 +185,35 @@ START_TEST(many_pins_at_once)
 }
 END_TEST
 
+// Of what is asked for beside them: micro-batches, blocks computed again, or one of these.
+START_TEST(in_variants)
+{
+    setting s = load("examples/gpt2-tiny/graph.json", "clusters/laptop3.yaml");
+    hb_str text[] = {HB_STR("*.c_attn.weight=S(h)"), HB_STR("*.mlp.c_fc=S(2)"),
+                     HB_STR("*.mlp.c_proj=P")};
+    bool again[8] = {_i != 1, false};
+    ck_assert(ir_blocks(s.g) > 0 && s.g->n_blocks <= 8);
+    syn_options o = syn_default_options();
+    o.pins = syn_pins_read(s.a, s.g, s.f, text, 3, hb_diag_new(s.a));
+    o.micro_batches = _i == 2 ? 1 : 2;
+    o.again = _i == 0 ? NULL : again;
+    syn_result r = syn_plan(s.a, s.g, &s.m, &o);
+    ck_assert_int_eq(r.status, SYN_OK);
+    const ir_graph *g = r.program->g;
+    ck_assert(g != s.g && (g->micro_batches > 1) == (o.micro_batches > 1));
+    syn_pins *p = syn_pins_read(s.a, g, r.program->f, text, 3, hb_diag_new(s.a));
+    ck_assert_ptr_nonnull(p);
+    int pinned = 0;
+    for (int t = 0; t < g->tensors.n; t++) {
+        if (!syn_pinned(p, t)) continue;
+        ck_assert_msg(honoured(r.program, p, t), "%.*s", HB_ARG(g->tensors.p[t].name));
+        pinned++;
+    }
+    ck_assert_int_ge(pinned, 9);
+    hb_arena_free(s.a);
+}
+END_TEST
+
 static void clash(const setting *s, const char *one, const char *two, syn_strategy k,
                   const char *names)
 {
@@ -301,6 +331,7 @@ int main(void)
     tcase_add_test(t, every_pin_of_mlp);
     tcase_add_loop_test(t, some_pins_of_models, 0, test_cases(1, 2, 2));
     tcase_add_test(t, many_pins_at_once);
+    tcase_add_loop_test(t, in_variants, 0, 3);
     tcase_add_test(t, clashes);
     tcase_add_test(t, bad_pins);
     tcase_add_loop_test(t, hap_keeps_its_rules, 0, test_cases(1, 3, 3));
