@@ -171,14 +171,15 @@
 #define SYN_AGAIN_MOST        0.25 // of a step: the most that recomputation takes [set]
 #define SYN_SWEEP_FREE        8.0   // the only one where memory cost the best plan nothing [tried]
 
-// --- micro-batches and recomputation (variants.c, blocks.c) ---
+// --- micro-batches and recomputation (variants.c, few_layers.c, blocks.c) ---
 #define SYN_BLOCK_GRAINS 1024         // parts of a capacity, in which blocks are chosen [oracle]
 #define SYN_PATIENCE     3            // wishes in a row that are no faster: the last ones [tried]
 #define SYN_ALIKE_SETS   2            // sets of as many blocks of each kind, elsewhere: no more of them [tried]
 #define SYN_EFFORT_SHARE 1.1          // of a capacity: with every effort a plan takes so much less at most [tried]
 #define SYN_WEARY        2            // numbers of micro-batches in a row, once one fits [set]
 #define SYN_TIGHT_FAR    2.0          // times what more memory would allow: not weary yet [set]
-#define SYN_MAX_CHUNKS   32           // micro-batches [set]
+#define SYN_MAX_CHUNKS   32           // micro-batches; more where nothing fits [set]
+#define SYN_CHUNKS_GAIN  0.02         // share of a memory: what more micro-batches must save then [set]
 #define SYN_GIVE_UP_SIZE 1.2          // of a capacity: what shardings may bring down to it [set]
 #define SYN_VARIANT_GAIN 1e-4         // share: less is no reason to do more work [set]
 #define SYN_ENDS_BEHIND  1.03         // times the best variant: one so slow is not placed or proved [tried]

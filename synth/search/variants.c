@@ -10,93 +10,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "ir/fold.h"
-#include "synth/passes/workspace.h"
-#include "synth/plan/liveness.h"
 #include "synth/search/blocks.h"
 #include "synth/search/candidates.h"
-#include "synth/search/known_sets.h"
-#include "synth/search/synth.h"
+#include "synth/search/planner.h"
 #include "synth/space/space.h"
-
-typedef struct wish {
-    int64_t chunks;
-    const bool *again;
-    uint64_t kinds; // of the blocks: sets of as many blocks of each kind have the same
-    double sec;
-    bool done;
-} wish;
-
-// Where a search among few layers ended.
-typedef struct ending {
-    int64_t chunks;
-    const bool *again;
-    double sec;
-    syn_lead lead;
-} ending;
 
 // A block that was given up in vain.
 struct failed {
     double sec, bytes;
 };
-
-// What planning a variant has come to.
-struct look {
-    double sec;      // of the fastest plan that fits; HUGE_VAL: none
-    double quickest; // of all that were simulated, whether they fit or not
-    double share;    // of memory that the leanest of these takes
-    bool tight;      // memory shaped the fastest that fits
-};
-
-// What all planners of a step have done.
-struct effort {
-    double work;    // states of all searches
-    bool cut_short; // something was left out, for its sake
-};
-
-// A variant that was planned.
-struct seen {
-    int64_t chunks;
-    const bool *again;
-    double sec; // of the fastest plan that fits; HUGE_VAL: none
-};
-
-typedef struct planner {
-    hb_arena *a;
-    ir_graph *step;
-    const cost_model *m;
-    const syn_options *o;
-    syn_result best;
-    bool any; // best is a result
-    // The best plan without pairs, which alone decides what is planned next: pairs only add plans.
-    const syn_program *plain; // NULL: none fits
-    double plain_sec;
-    struct look last; // of the variant planned last, in the better of two orders
-    int vain;         // variants, one behind the other, that memory first did not help
-    struct effort *effort;
-    HB_VEC(struct seen) seen;
-    const struct planner *all; // of a set of devices alone: what was found on all; NULL
-    int no_gain;               // variants in a row that the set alone plans alike
-    double quickest;           // of all that were simulated, whether they fit or not; 0: none
-    // Of the plan that took least: share of the fullest memory, bytes of all memory on its devices,
-    // and what its forward pass saved.
-    double least_share, least_capacity, lean_bytes;
-    int64_t lean_chunks;
-    const bool *lean_again;
-    bool loose;          // other variants may fit: none is worth every effort yet
-    double begin, spent; // when it began; seconds of the searches alone, for the report
-    HB_VEC(wish) wishes;
-    uint64_t *kind;    // of each block of the step: ops and sizes
-    const ir_graph *g; // that is planned
-    ir_again parts;
-    // Among few layers: where the plans ended that are to be planned whole.
-    HB_VEC(ending) endings;
-    bool kept;                  // the whole takes about what few layers promised
-    bool hopeless;              // with any memory they take longer than what is to be beaten
-    double bar;                 // seconds of a plan on other devices, to be beaten; 0: none
-    syn_known_sets known[2];    // of searches without memory first and with it
-    double old_best, old_leads; // the fastest without memory first: without pairs, in all; 0: none
-} planner;
 
 // Blocks of equal ops and sizes are of one kind.
 static void find_kinds(planner *p)
@@ -168,37 +90,23 @@ static void listen(void *ctx, const syn_program *prog, double sec)
     hb_arena_free(scratch);
 }
 
-// Seconds of the limit that are left: all that happens counts, graphs of variants and baselines
-// too.
-static double left(const planner *p)
+double planner_time_left(const planner *p)
 {
     return fmax(p->o->time_limit_sec - (pool_now() - p->begin), SYN_LEAST_TIME);
 }
 
-static bool over(const planner *p)
+bool planner_is_over(const planner *p)
 {
     return (p->o->interrupted && *p->o->interrupted) ||
-           (p->o->time_limit_sec > 0 && left(p) <= SYN_LEAST_TIME) || p->no_gain >= SYN_SET_VAIN;
+           (p->o->time_limit_sec > 0 && planner_time_left(p) <= SYN_LEAST_TIME) ||
+           p->no_gain >= SYN_SET_VAIN;
 }
 
-static bool fitting(const planner *p)
+bool planner_is_tired(const planner *p, double share)
 {
-    return p->plain != NULL;
-}
-
-// Is so large a share of the work that is allowed done, and a plan there?
-static bool tired(const planner *p, double share)
-{
-    bool is = (fitting(p) || p->bar > 0) && p->effort->work > share * SYN_WORK;
+    bool is = (planner_fits(p) || p->bar > 0) && p->effort->work > share * SYN_WORK;
     if (is) p->effort->cut_short = true;
     return is;
-}
-
-// Seconds that a further plan must beat.
-static double to_beat(const planner *p)
-{
-    double own = fitting(p) ? p->plain_sec : HUGE_VAL;
-    return p->bar > 0 ? fmin(own, p->bar) : own;
 }
 
 static bool large(const planner *p)
@@ -229,8 +137,9 @@ static void note_old(planner *p, const syn_result *r, double plain)
     if (p->old_leads <= 0 || r->predicted_sec < p->old_leads) p->old_leads = r->predicted_sec;
 }
 
-// Pins are of tensors by number: read once more for a variant. NULL: none can be made, or it lacks
-// a name; of the first the result says so.
+// Makes p->g the variant, with its factors, and pins read for it, as they are by tensor. NULL:
+// there is none, or it lacks what a pin names; where nothing was planned before, the result says
+// so.
 static const ir_factors *variant_of(planner *p, int64_t chunks, const bool *again, syn_options *o)
 {
     hb_diag *d = hb_diag_new(p->a);
@@ -257,7 +166,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
 {
     syn_options o = *p->o;
     p->last.tight = false;
-    if (p->any && over(p)) return false; // the first has one search, whatever the time
+    if (p->any && planner_is_over(p)) return false; // the first has one search, whatever the time
     o.loose = p->loose;
     o.lead = lead;
     o.memory_first = memory_first;
@@ -267,10 +176,10 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     o.known->best = p->old_best;
     o.known->leads = p->old_leads;
     if (memory_first) {
-        o.known->best = fitting(p) ? p->plain_sec : 0;
-        o.known->leads = fitting(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
+        o.known->best = planner_fits(p) ? p->plain_sec : 0;
+        o.known->leads = planner_fits(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
     }
-    if (o.time_limit_sec > 0) o.time_limit_sec = left(p);
+    if (o.time_limit_sec > 0) o.time_limit_sec = planner_time_left(p);
     const ir_factors *f = variant_of(p, chunks, again, &o);
     if (!f) return false;
     const ir_graph *g = p->g;
@@ -306,7 +215,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
                 (long long)chunks, count(p, again), memory_first ? ", memory first" : "",
                 r.status == SYN_OK ? r.predicted_sec * 1e3 : -1);
     bool better = r.status == SYN_OK && r.plain &&
-                  (!fitting(p) || r.plain_sec < p->plain_sec * (1 - SYN_VARIANT_GAIN));
+                  (!planner_fits(p) || r.plain_sec < p->plain_sec * (1 - SYN_VARIANT_GAIN));
     if (better) {
         p->plain = r.plain;
         p->plain_sec = r.plain_sec;
@@ -357,12 +266,12 @@ static bool all_alike(const planner *p)
 // Is a variant that has come to so much worth a search with memory first?
 static bool worth_another_order(const planner *p, const struct look *of)
 {
-    if (p->o->strategy != SYN_AUTO || !of->tight || over(p)) return false;
-    if (isinf(of->sec)) return of->share <= SYN_ORDER_FAR && !tired(p, SYN_WORK_FIRST);
+    if (p->o->strategy != SYN_AUTO || !of->tight || planner_is_over(p)) return false;
+    if (isinf(of->sec)) return of->share <= SYN_ORDER_FAR && !planner_is_tired(p, SYN_WORK_FIRST);
     if (of->sec <= of->quickest * (1 + SYN_ORDER_LEAST) || all_alike(p)) return false;
-    if (p->vain >= SYN_ORDER_LAST || tired(p, SYN_WORK_FIRST)) return false;
+    if (p->vain >= SYN_ORDER_LAST || planner_is_tired(p, SYN_WORK_FIRST)) return false;
     // With all the memory that it wants it is no better than the best.
-    if (of->quickest >= to_beat(p) * (1 - SYN_VARIANT_GAIN)) return false;
+    if (of->quickest >= planner_to_beat(p) * (1 - SYN_VARIANT_GAIN)) return false;
     return p->vain < SYN_ORDER_VAIN || of->sec >= SYN_TIGHT_FAR * of->quickest;
 }
 
@@ -380,12 +289,10 @@ static void note_variant(planner *p, int64_t chunks, const bool *again)
     }
 }
 
-// Plans one variant, and where memory binds once more with memory first; true if it is the best so
-// far.
-static bool plan(planner *p, int64_t chunks, const bool *again, const syn_lead *lead)
+bool planner_plan(planner *p, int64_t chunks, const bool *again, const syn_lead *lead)
 {
     if (lead) return plan_by(p, chunks, again, lead, lead->memory_first);
-    if ((p->any && over(p)) || tired(p, 1)) return false;
+    if ((p->any && planner_is_over(p)) || planner_is_tired(p, 1)) return false;
     bool better = plan_by(p, chunks, again, NULL, false);
     struct look first = p->last;
     if (worth_another_order(p, &first)) {
@@ -406,7 +313,7 @@ static const bool *next_wish(const planner *p, int64_t chunks)
         const wish *w = &p->wishes.p[i];
         if (w->chunks != chunks || w->done || (next && w->sec >= next->sec)) continue;
         if (known_kinds(p, w)) continue;
-        if (w->sec * (1 - SYN_WISH_GAIN) < to_beat(p)) next = w;
+        if (w->sec * (1 - SYN_WISH_GAIN) < planner_to_beat(p)) next = w;
     }
     return next ? next->again : NULL;
 }
@@ -414,10 +321,10 @@ static const bool *next_wish(const planner *p, int64_t chunks)
 static void pursue(planner *p, int64_t chunks)
 {
     int patience = large(p) ? 1 : SYN_PATIENCE;
-    for (int worse = 0; worse < patience && !over(p);) {
+    for (int worse = 0; worse < patience && !planner_is_over(p);) {
         const bool *again = next_wish(p, chunks);
         if (!again) return;
-        worse = plan(p, chunks, again, NULL) ? 0 : worse + 1;
+        worse = planner_plan(p, chunks, again, NULL) ? 0 : worse + 1;
     }
 }
 
@@ -447,7 +354,7 @@ static int to_give_up(planner *p, const syn_blocks *b, int64_t chunks, bool *aga
 static void give_up(planner *p)
 {
     struct failed failed = {0};
-    for (int worse = 0; worse < SYN_PATIENCE && fitting(p) && !over(p);) {
+    for (int worse = 0; worse < SYN_PATIENCE && planner_fits(p) && !planner_is_over(p);) {
         const syn_program *prog = p->plain;
         ir_again parts = ir_again_of(p->a, prog->g);
         syn_blocks b = syn_blocks_of(p->a, prog, &parts);
@@ -456,7 +363,7 @@ static void give_up(planner *p)
         if (one < 0) return;
         again[one] = false;
         failed = (struct failed){b.sec[one], b.bytes[one * b.n_classes]};
-        if (plan(p, chunks_of(prog->g), again, NULL)) {
+        if (planner_plan(p, chunks_of(prog->g), again, NULL)) {
             failed = (struct failed){0};
             worse = 0;
         } else {
@@ -488,16 +395,56 @@ static const bool *set_of(const planner *p)
     return again;
 }
 
-static syn_result result_of(planner *p)
+// What micro-batches are looked for with: the blocks that are computed again at least, and all;
+// what the forward pass then saves of the whole batch; whether blocks are chosen.
+typedef struct leanings {
+    const bool *least, *all;
+    double plain, lean;
+    bool choose;
+} leanings;
+
+// Plans what may be worth it in k micro-batches; in the first number `least` is planned already.
+// Seconds of the fastest plan that fits with `least`; `before` where that is not planned.
+static double plan_chunks(planner *p, const leanings *x, int64_t k, int64_t first, double before)
 {
-    p->best.plan_sec = p->spent;
-    p->best.work = p->effort->work;
-    p->best.cut_short = p->effort->cut_short;
-    return p->best;
+    double sec = before;
+    if (k != first && may_fit(p, x->plain / (double)k, k)) {
+        planner_plan(p, k, x->least, NULL);
+        sec = p->last.sec;
+    } else if (k != first && planner_fits(p)) {
+        planner_plan(p, k, set_of(p), NULL);
+    }
+    if (x->choose) pursue(p, k);
+    if (x->choose && !planner_fits(p) && may_fit(p, x->lean / (double)k, k) &&
+        planner_plan(p, k, x->all, NULL))
+        pursue(p, k); // what it wishes for keeps more
+    if (x->choose && !large(p)) give_up(p);
+    return sec;
 }
 
-// What of the options is asked for, or all that may fit.
-static void plan_variants(planner *p)
+// Of the numbers that divide the batch the next one from n on, up or down. 0: none.
+static int64_t divisor(const planner *p, int64_t n, int up)
+{
+    while (n > 0 && n <= p->step->batch && p->step->batch % n != 0)
+        n += up;
+    return n <= p->step->batch && n <= INT16_MAX ? n : 0;
+}
+
+// Numbers between those that were tried, from the best plan's on, while they gain.
+static void plan_between(planner *p, const leanings *x)
+{
+    for (int up = -1; up <= 1 && planner_fits(p); up += 2)
+        for (int64_t n = chunks_of(p->plain->g), tried = 1; !planner_is_over(p); tried = 1) {
+            n = divisor(p, n + up, up);
+            while (tried > 0 && tried < n)
+                tried = divisor(p, 2 * tried, 1);
+            const syn_program *before = p->plain;
+            if (n != 0 && n != tried) (void)plan_chunks(p, x, n, 0, 0);
+            if (p->plain == before) break;
+        }
+}
+
+void planner_variants(planner *p)
 {
     const syn_options *o = p->o;
     ir_graph *step = p->step;
@@ -507,53 +454,50 @@ static void plan_variants(planner *p)
     memset(all, true, (size_t)step->n_blocks);
     bool given = o->micro_batches > 0 && o->again;
     p->loose = !o->pins && o->strategy == SYN_AUTO && !given;
-    plan(p, first, o->again ? o->again : none, NULL);
+    planner_plan(p, first, o->again ? o->again : none, NULL);
     if (p->least_share <= 0) return; // parameters and moments alone do not fit
     p->hopeless = p->o->worth > 0 && p->quickest >= p->o->worth;
     if (p->hopeless) return;
     if (given) return;
-    bool plain_fits = fitting(p);
+    bool plain_fits = planner_fits(p);
     double first_share = p->least_share;
-    bool enough = fitting(p) && large(p);
+    bool enough = planner_fits(p) && large(p);
     if (o->pins || o->strategy != SYN_AUTO || !(p->best.tight || next_wish(p, first))) return;
     bool choose = !o->again && step->n_blocks > 0 && !(enough && !o->vary_blocks);
-    double plain = ir_saved_bytes(p->g) * (double)first, lean = plain; // in one chunk
-    if (choose) lean = ir_saved_bytes(ir_recompute(p->a, step, all));
-    int64_t last = o->micro_batches > 0 ? first : SYN_MAX_CHUNKS;
-    const bool *least = o->again ? o->again : none;
+    double plain = ir_saved_bytes(p->g) * (double)first; // in one chunk
+    leanings x = {o->again ? o->again : none, all, plain, plain, choose};
+    if (choose) x.lean = ir_saved_bytes(ir_recompute(p->a, step, all));
+    bool vary = o->micro_batches == 0;
     int weary = 0;
-    double one = p->last.sec, other; // with `least`, in so many chunks and in half of them
-    for (int64_t k = first; k <= last && weary < SYN_WEARY && step->batch % k == 0; k *= 2) {
+    double one = p->last.sec; // with x.least, in the latest number
+    for (int64_t k = first; k > 0 && weary < SYN_WEARY; k = vary ? divisor(p, 2 * k, 1) : 0) {
         const syn_program *before = p->plain;
-        other = one;
-        if (k > first && fitting(p) && large(p) && !o->vary_chunks) break;
+        double other = one, share = p->least_share;
+        if (k > first && planner_fits(p) && large(p) && !o->vary_chunks) break;
         // With all the memory that it wants, half as many are no better than what is to be beaten.
-        if (k > first && p->bar > 0 && p->last.quickest >= to_beat(p)) break;
-        if (k > first && may_fit(p, plain / (double)k, k)) {
-            plan(p, k, least, NULL);
-            one = p->last.sec;
-        } else if (k > first && fitting(p)) {
-            plan(p, k, set_of(p), NULL);
-        }
-        if (choose) pursue(p, k);
-        if (choose && !fitting(p) && may_fit(p, lean / (double)k, k) && plan(p, k, all, NULL))
-            pursue(p, k); // what it wishes for keeps more
-        if (choose && !large(p)) give_up(p);
+        if (k > first && p->bar > 0 && p->last.quickest >= planner_to_beat(p)) break;
+        one = plan_chunks(p, &x, k, first, one);
         bool far = p->plain_sec > p->quickest * SYN_TIGHT_FAR;
         // Not the best yet, but on the way there?
         bool falls = one < other * (1 - SYN_WISH_GAIN);
-        weary = fitting(p) && k > first && p->plain == before && !far && !falls ? weary + 1 : 0;
+        weary =
+            planner_fits(p) && k > first && p->plain == before && !far && !falls ? weary + 1 : 0;
+        // So many are for what does not fit otherwise, while it comes nearer.
+        bool nearer = !planner_fits(p) && p->least_share < share * (1 - SYN_CHUNKS_GAIN);
+        if (2 * k > SYN_MAX_CHUNKS && !nearer) break;
     }
+    if (vary) plan_between(p, &x);
     p->loose = false;
     if (p->bar > 0) return;
     // With every effort the step as it is may fit, too, and be quicker than others, or the only
     // one.
-    if (!plain_fits && (!fitting(p) || first_share <= SYN_EFFORT_SHARE))
-        plan(p, first, least, NULL);
+    if (!plain_fits && (!planner_fits(p) || first_share <= SYN_EFFORT_SHARE))
+        planner_plan(p, first, x.least, NULL);
     // None fits: now what took least.
     for (int i = 0; i < p->wishes.n; i++)
         p->wishes.p[i].done = false;
-    if (p->best.status == SYN_INFEASIBLE && plan(p, p->lean_chunks, p->lean_again, NULL) && choose)
+    if (p->best.status == SYN_INFEASIBLE && planner_plan(p, p->lean_chunks, p->lean_again, NULL) &&
+        choose)
         pursue(p, p->lean_chunks);
 }
 
@@ -564,7 +508,7 @@ static struct known_set *next_set(planner *p)
     for (int order = 0; order < 2; order++)
         for (int i = 0; i < p->known[order].set.n; i++) {
             struct known_set *x = &p->known[order].set.p[i];
-            if (x->done || x->quickest >= to_beat(p) * (1 - SYN_SET_WORTH)) continue;
+            if (x->done || x->quickest >= planner_to_beat(p) * (1 - SYN_SET_WORTH)) continue;
             if (!next || x->near < next->near) next = x;
         }
     return next;
@@ -596,15 +540,13 @@ static bool take_over(planner *p, const planner *some)
     return true;
 }
 
-// Where memory binds, a set of devices wants other micro-batches, recomputation and memory prices
-// than all of them: the sets that may be quicker, each planned as if there were no others.
-static void plan_sets(planner *p)
+void planner_sets(planner *p)
 {
     if (p->o->strategy != SYN_AUTO || p->o->pins || p->o->all_devices || !p->best.tight) return;
     if (p->step->few_of || large(p)) return; // takes longer than it gains
     int most = SYN_SET_NODES / (p->step->nodes.n + 1);
     if (most > SYN_SETS_ALONE) most = SYN_SETS_ALONE;
-    for (int vain = 0; vain < most && !over(p) && !tired(p, 1);) {
+    for (int vain = 0; vain < most && !planner_is_over(p) && !planner_is_tired(p, 1);) {
         struct known_set *set = next_set(p);
         if (!set) return;
         syn_options o = *p->o;
@@ -618,55 +560,13 @@ static void plan_sets(planner *p)
                         .begin = p->begin,
                         .effort = p->effort,
                         .all = p,
-                        .bar = fitting(p) ? p->plain_sec : 0};
-        plan_variants(&some);
+                        .bar = planner_fits(p) ? p->plain_sec : 0};
+        planner_variants(&some);
         vain = take_over(p, &some) ? 0 : vain + 1;
     }
 }
 
-static bool same_place(const ending *x, const ending *y)
-{
-    const syn_mesh *a = x->lead.mesh, *b = y->lead.mesh;
-    return a->n_axes == b->n_axes && a->n_ranks == b->n_ranks &&
-           memcmp(a->cluster_rank, b->cluster_rank, sizeof *a->cluster_rank * (size_t)a->n_ranks) ==
-               0;
-}
-
-// Of endings that may be the best, the one that promises most. Not one on the same devices with as
-// many chunks as one before. Where the whole takes longer than promised, one that promises nearly
-// as much as was found may do better.
-static ending *next_ending(const planner *whole, planner *few, const bool *done)
-{
-    bool kept = fitting(whole) && whole->plain_sec <= few->plain_sec * SYN_PROMISE;
-    double gain = kept ? 1 + SYN_WISH_GAIN : 1 - SYN_WISH_GAIN;
-    ending *next = NULL;
-    for (int i = 0; i < few->endings.n; i++) {
-        ending *e = &few->endings.p[i];
-        bool skip = done[i];
-        skip = skip || e->sec * gain > to_beat(whole);
-        for (int k = 0; k < few->endings.n && !skip; k++)
-            skip = done[k] && few->endings.p[k].chunks == e->chunks &&
-                   few->endings.p[k].lead.memory_first == e->lead.memory_first &&
-                   same_place(&few->endings.p[k], e);
-        if (!skip && (!next || e->sec < next->sec)) next = e;
-    }
-    return next;
-}
-
-// Is there no room beside the best plan among few layers for what a runtime holds beside the arena?
-static bool short_of_workspace(const planner *few)
-{
-    if (!fitting(few)) return false;
-    hb_arena *scratch = hb_arena_new();
-    syn_program *prog = hb_copy(scratch, few->plain, sizeof *few->plain);
-    syn_workspace_expected(prog);
-    bool is = syn_live_share(prog, false) > SYN_FEW_FIT;
-    hb_arena_free(scratch);
-    return is;
-}
-
-// Of a step that is planned for less than `worth` seconds alone.
-static planner planner_of(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o)
+planner planner_of(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o)
 {
     return (planner){.a = a,
                      .step = step,
@@ -676,86 +576,4 @@ static planner planner_of(hb_arena *a, ir_graph *step, const cost_model *m, cons
                      .bar = o->worth,
                      .old_best = o->worth,
                      .old_leads = o->worth};
-}
-
-// The blocks asked for, among few layers: where most that a block stands for are.
-static const bool *asked_of_few(hb_arena *a, const ir_graph *few, int n_blocks, const bool *again)
-{
-    int *votes = HB_ARRAY(a, int, few->n_blocks + 1);
-    bool *own = HB_ARRAY(a, bool, few->n_blocks + 1);
-    for (int b = 0; b < n_blocks; b++)
-        votes[few->few_of[b]] += again[b] ? 1 : -1;
-    for (int b = 0; b < few->n_blocks; b++)
-        own[b] = votes[b] > 0;
-    return own;
-}
-
-// The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
-// the arena counts among few layers in both orders, and an arena may take more than the live bytes.
-// Whether it is worth another look.
-static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
-{
-    syn_options quick = *p->o;
-    quick.no_pairs = true;
-    quick.baselines = false;
-    quick.wary = wary;
-    const bool *asked = p->o->again;
-    if (asked) quick.again = asked_of_few(p->a, few_step, p->step->n_blocks, asked);
-    if (quick.time_limit_sec > 0) // the rest is for all layers
-        quick.time_limit_sec = SYN_FEW_TIME * left(p);
-    planner few = planner_of(p->a, few_step, p->m, &quick);
-    few.effort = p->effort;
-    if (over(p) || tired(p, 1)) return false;
-    plan_variants(&few);
-    plan_sets(&few);
-    p->spent += few.spent;
-    p->hopeless = few.hopeless;
-    if (p->hopeless) return false;
-    bool *done = HB_ARRAY(p->a, bool, few.endings.n + 1);
-    bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
-    for (int n = 0; n < SYN_ENDINGS; n++) {
-        ending *e = next_ending(p, &few, done);
-        if (!e) break;
-        done[e - few.endings.p] = true;
-        for (int b = 0; b < p->step->n_blocks; b++)
-            again[b] = e->again[few_step->few_of[b]];
-        plan(p, e->chunks, asked ? asked : again, &e->lead);
-    }
-    p->kept = fitting(p) && fitting(&few) && p->plain_sec <= few.plain_sec * SYN_PROMISE;
-    return !p->kept && !wary && short_of_workspace(&few);
-}
-
-static syn_result none_worth(const planner *p)
-{
-    return (syn_result){.status = SYN_INFEASIBLE,
-                        .why = hb_fmt(p->a, "no plan takes less than %.6g ms", p->bar * 1e3),
-                        .plan_sec = p->spent};
-}
-
-syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *options)
-{
-    syn_options *o = hb_copy(a, options, sizeof *options);
-    o->time_limit_sec *= SYN_SEARCH_TIME; // the rest is for placing and proving
-    struct effort effort = {0};
-    planner p = planner_of(a, step, m, o);
-    p.effort = &effort;
-    bool may_fold = o->strategy == SYN_AUTO && !o->pins && step->nodes.n > SYN_LARGE;
-    ir_graph *few = may_fold ? ir_fold(a, step, SYN_FEW_LAYERS) : NULL;
-    if (few && plan_from_few(&p, few, false)) plan_from_few(&p, few, true);
-    if (p.hopeless) return none_worth(&p);
-    if (!few || !(p.kept || (fitting(&p) && (over(&p) || tired(&p, 1))))) {
-        planner whole = planner_of(a, step, m, o);
-        whole.begin = p.begin;
-        whole.effort = &effort;
-        whole.spent = p.spent;
-        plan_variants(&whole);
-        plan_sets(&whole);
-        whole.kept = p.kept;
-        if (!fitting(&p) || (fitting(&whole) && whole.best.predicted_sec < p.best.predicted_sec))
-            p = whole;
-        p.spent = whole.spent;
-    }
-    if (p.bar > 0 && !(p.any && p.best.status == SYN_OK && p.best.predicted_sec < p.bar))
-        return none_worth(&p);
-    return result_of(&p);
 }

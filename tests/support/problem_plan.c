@@ -22,7 +22,8 @@ static void say(problem_answer *x, hb_str why)
 }
 
 // Fills the planner's options as the command line does. False: a reader refuses them.
-static bool take(hb_arena *a, const problem_options *p, const ir_graph *g, syn_options *o, hb_diag *d)
+static bool take(hb_arena *a, const problem_options *p, const ir_graph *g, syn_options *o,
+                 hb_diag *d)
 {
     hb_str word = p->strategy ? hb_str_c(a, p->strategy) : (hb_str){0};
     bool good = (!p->mesh || syn_mesh_parse(hb_str_c(a, p->mesh), &o->mesh)) &&

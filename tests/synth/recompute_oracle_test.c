@@ -116,6 +116,7 @@ static const model small_models[] = {
     {"chain of two", 2, 2048, {256, 512, 128}, false},
     {"chain of three, narrow and wide", 3, 2048, {64, 512, 64, 384}, false},
     {"residual, two, unlike", 2, 4096, {128, 512, 1024}, true},
+    {"chain of two, 2 * 27 * 25 rows", 2, 1350, {256, 512, 128}, false},
 };
 enum {
     N_MODELS = sizeof models / sizeof *models,
@@ -219,8 +220,8 @@ static void try_all(ir_graph *g, const cost_model *m, int64_t last, choice_made 
                     choice_made *simple)
 {
     *best = *simple = (choice_made){HUGE_VAL, 0, 0};
-    for (int64_t k = 1; k <= last && g->batch % k == 0; k *= 2)
-        for (unsigned set = 0; set < 1u << g->n_blocks; set++) {
+    for (int64_t k = 1; k <= last; k++)
+        for (unsigned set = 0; g->batch % k == 0 && set < 1u << g->n_blocks; set++) {
             hb_arena *own = hb_arena_new();
             syn_result r = variant(own, g, m, k, set);
             choice_made x = {r.status == SYN_OK ? r.predicted_sec : HUGE_VAL, k, set};
@@ -256,7 +257,11 @@ static void sweep(const model *mo, int n_devices, int64_t last, tally *t)
     ir_graph *g = model_graph(a, mo);
     cl_cluster *c = devices(a, n_devices);
     cost_model m = {.cluster = c};
-    syn_result free_ = variant(a, g, &m, 1, 0), tight = variant(a, g, &m, last, (1u << mo->n) - 1);
+    int64_t most_chunks = last;
+    while (g->batch % most_chunks != 0)
+        most_chunks--;
+    syn_result free_ = variant(a, g, &m, 1, 0),
+               tight = variant(a, g, &m, most_chunks, (1u << mo->n) - 1);
     ck_assert(free_.status == SYN_OK && tight.status == SYN_OK);
     double most = peak(&free_, n_devices), least = peak(&tight, n_devices);
     m.cluster = c = devices(a, n_devices);

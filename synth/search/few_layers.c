@@ -1,0 +1,142 @@
+// The plan of a step (syn_plan). A large one is searched among few of its layers first (ir/fold.h);
+// what was found there is where the search among all begins.
+
+#include <string.h>
+
+#include "ir/fold.h"
+#include "synth/passes/workspace.h"
+#include "synth/plan/liveness.h"
+#include "synth/search/planner.h"
+
+static bool same_place(const ending *x, const ending *y)
+{
+    const syn_mesh *a = x->lead.mesh, *b = y->lead.mesh;
+    return a->n_axes == b->n_axes && a->n_ranks == b->n_ranks &&
+           memcmp(a->cluster_rank, b->cluster_rank, sizeof *a->cluster_rank * (size_t)a->n_ranks) ==
+               0;
+}
+
+// Of endings that may be the best, the one that promises most. Not one on the same devices with as
+// many chunks as one before. Where the whole takes longer than promised, one that promises nearly
+// as much as was found may do better.
+static ending *next_ending(const planner *whole, planner *few, const bool *done)
+{
+    bool kept = planner_fits(whole) && whole->plain_sec <= few->plain_sec * SYN_PROMISE;
+    double gain = kept ? 1 + SYN_WISH_GAIN : 1 - SYN_WISH_GAIN;
+    ending *next = NULL;
+    for (int i = 0; i < few->endings.n; i++) {
+        ending *e = &few->endings.p[i];
+        bool skip = done[i];
+        skip = skip || e->sec * gain > planner_to_beat(whole);
+        for (int k = 0; k < few->endings.n && !skip; k++)
+            skip = done[k] && few->endings.p[k].chunks == e->chunks &&
+                   few->endings.p[k].lead.memory_first == e->lead.memory_first &&
+                   same_place(&few->endings.p[k], e);
+        if (!skip && (!next || e->sec < next->sec)) next = e;
+    }
+    return next;
+}
+
+// Is there no room beside the best plan among few layers for what a runtime holds beside the arena?
+static bool short_of_workspace(const planner *few)
+{
+    if (!planner_fits(few)) return false;
+    hb_arena *scratch = hb_arena_new();
+    syn_program *prog = hb_copy(scratch, few->plain, sizeof *few->plain);
+    syn_workspace_expected(prog);
+    bool is = syn_live_share(prog, false) > SYN_FEW_FIT;
+    hb_arena_free(scratch);
+    return is;
+}
+
+// The blocks asked for, among few layers: where most that a block stands for are.
+static const bool *asked_of_few(hb_arena *a, const ir_graph *few, int n_blocks, const bool *again)
+{
+    int *votes = HB_ARRAY(a, int, few->n_blocks + 1);
+    bool *own = HB_ARRAY(a, bool, few->n_blocks + 1);
+    for (int b = 0; b < n_blocks; b++)
+        votes[few->few_of[b]] += again[b] ? 1 : -1;
+    for (int b = 0; b < few->n_blocks; b++)
+        own[b] = votes[b] > 0;
+    return own;
+}
+
+// The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
+// the arena counts among few layers in both orders, and an arena may take more than the live bytes.
+// Whether it is worth another look. few_step: ir_fold of p->step.
+static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
+{
+    syn_options quick = *p->o;
+    quick.no_pairs = true;
+    quick.baselines = false;
+    quick.wary = wary;
+    const bool *asked = p->o->again;
+    if (asked) quick.again = asked_of_few(p->a, few_step, p->step->n_blocks, asked);
+    if (quick.time_limit_sec > 0) // the rest is for all layers
+        quick.time_limit_sec = SYN_FEW_TIME * planner_time_left(p);
+    planner few = planner_of(p->a, few_step, p->m, &quick);
+    few.effort = p->effort;
+    if (planner_is_over(p) || planner_is_tired(p, 1)) return false;
+    planner_variants(&few);
+    planner_sets(&few);
+    p->spent += few.spent;
+    p->hopeless = few.hopeless;
+    if (p->hopeless) return false;
+    bool *done = HB_ARRAY(p->a, bool, few.endings.n + 1);
+    bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
+    for (int n = 0; n < SYN_ENDINGS; n++) {
+        ending *e = next_ending(p, &few, done);
+        if (!e) break;
+        done[e - few.endings.p] = true;
+        for (int b = 0; b < p->step->n_blocks; b++)
+            again[b] = e->again[few_step->few_of[b]];
+        planner_plan(p, e->chunks, asked ? asked : again, &e->lead);
+    }
+    p->kept = planner_fits(p) && planner_fits(&few) && p->plain_sec <= few.plain_sec * SYN_PROMISE;
+    return !p->kept && !wary && short_of_workspace(&few);
+}
+
+static syn_result result_of(planner *p)
+{
+    p->best.plan_sec = p->spent;
+    p->best.work = p->effort->work;
+    p->best.cut_short = p->effort->cut_short;
+    return p->best;
+}
+
+static syn_result none_worth(const planner *p)
+{
+    return (syn_result){.status = SYN_INFEASIBLE,
+                        .why = hb_fmt(p->a, "no plan takes less than %.6g ms", p->bar * 1e3),
+                        .plan_sec = p->spent};
+}
+
+syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *options)
+{
+    syn_options *o = hb_copy(a, options, sizeof *options);
+    o->time_limit_sec *= SYN_SEARCH_TIME; // the rest is for placing and proving
+    struct effort effort = {0};
+    planner p = planner_of(a, step, m, o);
+    p.effort = &effort;
+    bool may_fold = o->strategy == SYN_AUTO && !o->pins && step->nodes.n > SYN_LARGE;
+    ir_graph *few = may_fold ? ir_fold(a, step, SYN_FEW_LAYERS) : NULL;
+    if (few && plan_from_few(&p, few, false)) plan_from_few(&p, few, true);
+    if (p.hopeless) return none_worth(&p);
+    if (!few ||
+        !(p.kept || (planner_fits(&p) && (planner_is_over(&p) || planner_is_tired(&p, 1))))) {
+        planner whole = planner_of(a, step, m, o);
+        whole.begin = p.begin;
+        whole.effort = &effort;
+        whole.spent = p.spent;
+        planner_variants(&whole);
+        planner_sets(&whole);
+        whole.kept = p.kept;
+        if (!planner_fits(&p) ||
+            (planner_fits(&whole) && whole.best.predicted_sec < p.best.predicted_sec))
+            p = whole;
+        p.spent = whole.spent;
+    }
+    if (p.bar > 0 && !(p.any && p.best.status == SYN_OK && p.best.predicted_sec < p.bar))
+        return none_worth(&p);
+    return result_of(&p);
+}

@@ -1,0 +1,123 @@
+// What plans the variants of one step: of a step as it is, of few of its layers, of a set of
+// devices.
+//
+//     planner p = planner_of(a, step, m, o);
+//     p.effort = &effort;
+//     planner_variants(&p);          on all devices
+//     planner_sets(&p);              on some, where memory binds
+//
+// Its parts: variants.c, few_layers.c.
+
+#ifndef HAP_SYNTH_PLANNER_H
+#define HAP_SYNTH_PLANNER_H
+
+#include <math.h>
+
+#include "ir/variant.h"
+#include "synth/search/known_sets.h"
+#include "synth/search/synth.h"
+
+typedef struct wish {
+    int64_t chunks;
+    const bool *again;
+    uint64_t kinds; // of the blocks: sets of as many blocks of each kind have the same
+    double sec;
+    bool done;
+} wish;
+
+// Where a search among few layers ended.
+typedef struct ending {
+    int64_t chunks;
+    const bool *again;
+    double sec;
+    syn_lead lead;
+} ending;
+
+// What planning a variant has come to.
+struct look {
+    double sec;      // of the fastest plan that fits; HUGE_VAL: none
+    double quickest; // of all that were simulated, whether they fit or not
+    double share;    // of memory that the leanest of these takes
+    bool tight;      // memory shaped the fastest that fits
+};
+
+// What all planners of a step have done.
+struct effort {
+    double work;    // states of all searches
+    bool cut_short; // something was left out, for its sake
+};
+
+// A variant that was planned.
+struct seen {
+    int64_t chunks;
+    const bool *again;
+    double sec; // of the fastest plan that fits; HUGE_VAL: none
+};
+
+typedef struct planner {
+    hb_arena *a;
+    ir_graph *step;
+    const cost_model *m;
+    const syn_options *o;
+    syn_result best;
+    bool any; // best is a result
+    // The best plan without pairs, which alone decides what is planned next: pairs only add plans.
+    const syn_program *plain; // NULL: none fits
+    double plain_sec;
+    struct look last; // of the variant planned last, in the better of two orders
+    int vain;         // variants, one behind the other, that memory first did not help
+    struct effort *effort;
+    HB_VEC(struct seen) seen;
+    const struct planner *all; // of a set of devices alone: what was found on all; NULL
+    int no_gain;               // variants in a row that the set alone plans alike
+    double quickest;           // of all that were simulated, whether they fit or not; 0: none
+    // Of the plan that took least: share of the fullest memory, bytes of all memory on its devices,
+    // and what its forward pass saved.
+    double least_share, least_capacity, lean_bytes;
+    int64_t lean_chunks;
+    const bool *lean_again;
+    bool loose;          // other variants may fit: none is worth every effort yet
+    double begin, spent; // when it began; seconds of the searches alone, for the report
+    HB_VEC(wish) wishes;
+    uint64_t *kind;    // of each block of the step: ops and sizes
+    const ir_graph *g; // that is planned
+    ir_again parts;
+    // Among few layers: where the plans ended that are to be planned whole.
+    HB_VEC(ending) endings;
+    bool kept;                  // the whole takes about what few layers promised
+    bool hopeless;              // with any memory they take longer than what is to be beaten
+    double bar;                 // seconds of a plan on other devices, to be beaten; 0: none
+    syn_known_sets known[2];    // of searches without memory first and with it
+    double old_best, old_leads; // the fastest without memory first: without pairs, in all; 0: none
+} planner;
+
+static inline bool planner_fits(const planner *p)
+{
+    return p->plain != NULL;
+}
+
+// Seconds that a further plan must beat.
+static inline double planner_to_beat(const planner *p)
+{
+    double own = planner_fits(p) ? p->plain_sec : HUGE_VAL;
+    return p->bar > 0 ? fmin(own, p->bar) : own;
+}
+
+// Of a step that is planned for less than o->worth seconds alone.
+planner planner_of(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o);
+// Seconds of the limit that are left: all that happens counts, graphs of variants and baselines
+// too.
+double planner_time_left(const planner *p);
+bool planner_is_over(const planner *p);
+// Is so large a share of the work that is allowed done, and a plan there?
+bool planner_is_tired(const planner *p, double share);
+// Plans one variant, and where memory binds once more with memory first; with a lead as the search
+// was that ended there. True if it is the best so far.
+bool planner_plan(planner *p, int64_t chunks, const bool *again, const syn_lead *lead);
+// What of the options is asked for, or all that may fit.
+void planner_variants(planner *p);
+// Where memory binds, a set of devices wants other micro-batches, recomputation and memory prices
+// than all of them: the sets that may be quicker, each planned as if there were no others.
+void planner_sets(planner *p);
+
+#endif
