@@ -58,7 +58,7 @@
 #define SYN_STAGE_PLANS 4    // quickest pipelines of tables that are planned in full [set]
 #define SYN_STAGE_MOVES 8    // stages whose borders are moved, devices left out, and how often a layer is moved [set]
 #define SYN_STAGE_MOVED 1.3  // times by its table: a pipeline with a layer moved this slow is not tried [tried]
-#define SYN_STAGE_NEAR  1.15 // times the best: a pipeline this slow by its table is not [set]
+#define SYN_STAGE_NEAR  1.3  // times the best: a pipeline this slow by its table is not [set]
 #define SYN_DEPTH_TRIES 5    // depths that are tried [set]
 #define SYN_DEPTH_STEP  0.5  // times the depth of 1F1B, between two of them [set]
 #define SYN_DEPTH_NEAR  0.002 // share: so much slower, for fewer micro-batches under way [set]
