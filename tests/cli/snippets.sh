@@ -64,10 +64,11 @@ printf '%s\n' 'import subprocess, numpy as np' 'np.save("ids.npy", ids.numpy())'
     'load_into(model, "trained.safetensors")' >more.py
 cat doc.py more.py >all.py
 does "hap_export's docstring" "$python" all.py
-# That of moe.py: p, x and what an expert does are the reader's.
+# That of moe.py: x, the weights and what an expert does are the reader's.
 "$python" - >moe.py <<'END'
 from hap_export import moe
-print("import torch\nfrom hap_export import expert_slots, top_gates")
+print("import torch\nfrom hap_export import expert_linear, expert_slots, top_gates")
+print("w1, w2 = torch.randn(3, 4, 6), torch.randn(3, 6, 4)")
 print("x, gate, capacity = torch.randn(2, 8, 4), torch.nn.Linear(4, 3), 4")
 for x in moe.__doc__.splitlines():
     if x.startswith("    "):

@@ -372,7 +372,7 @@ static const spec specs[] = {
     {HAP_OP_conv, {"f4x12x21x19", "f24x3x3x2", "f24"}, {"f4x24x11x17"}, {L(2, 1), L(1, 0), L(1, 2), I(4)}, 0, 1e-5},
     {HAP_OP_conv_transposed, {"f4x32x20x18", "f32x16x3x3"}, {"f4x16x40x36"}, {L(2, 2), L(1, 1), L(1, 1), L(40, 36), I(1)}, 0, 1e-5},
     {HAP_OP_conv_transposed, {"h4x32x20x18", "h32x8x3x3"}, {"h4x16x40x36"}, {L(2, 2), L(1, 1), L(1, 1), L(40, 36), I(2)}, 0, NARROW},
-    {HAP_OP_conv_dw, {"h8x16x40x36", "h8x32x40x36"}, {"f32x16x3x3"}, {L(1, 1), L(1, 1), L(1, 1), L(3, 3), I(1)}, 0, 1e-4},
+    {HAP_OP_conv_dw, {"h8x16x40x36", "h8x32x40x36"}, {"f32x16x3x3"}, {L(1, 1), L(1, 1), L(1, 1), L(3, 3), I(1)}, 0, NARROW}, // bf16, widened
     {HAP_OP_conv_dw, {"f4x12x21x19", "f4x24x11x17"}, {"f24x3x3x2"}, {L(2, 1), L(1, 0), L(1, 2), L(3, 2), I(4)}, 0, 1e-5},
     {HAP_OP_batch_m2, {"f40x33x700", "f33"}, {"f33"}, {I(0)}, 0, 1e-5},
     {HAP_OP_batch_m2, {"h300x5x1", "f5"}, {"f5"}, {I(0)}, 0, 1e-5},

@@ -9,9 +9,9 @@
 The semantics are GShard's (arXiv 2006.16668, algorithm 1) without its auxiliary loss and without a
 random second choice; ir/ops.def states them. Without slots, every row goes to the experts it chooses:
 
-    weight, index = gate(x).softmax(-1).topk(2)                # [rows, 2]
-    y = expert_linear(x[:, None], index, w1).relu()            # [rows, 2, hidden], w1 [e, width, hidden]
-    out = (expert_linear(y, index, w2) * weight[..., None]).sum(1)
+    weight, index = gate(x).softmax(-1).topk(2)                # [b, s, 2]
+    y = expert_linear(x[..., None, :], index, w1).relu()       # [b, s, 2, hidden], w1 [e, d, hidden]
+    out = (expert_linear(y, index, w2) * weight[..., None]).sum(-2)
 
 All these functions run and differentiate as the PyTorch below; torch.export keeps them whole
 (hap::top_gates, hap::expert_slots, hap::expert_linear), because a row of the op table each is what the

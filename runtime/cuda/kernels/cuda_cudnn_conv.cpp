@@ -1,13 +1,15 @@
 // Convolution and its gradients by cuDNN: deterministic algorithms, of a workspace that the planner
 // counts (cuda_conv_room), as its heuristics order them. A shape's plan is built at its first call
 // and kept; shapes that cuDNN refuses, and all of them under --cuda conv=own, run on the kernels of
-// cuda_conv.cu. f32 is f32 unless the program asks for tf32.
+// cuda_conv.cu. f32 is f32 unless the program asks for tf32. Gradients of weights in f32 of bf16 or
+// f16 operands, of which cuDNN has no plan, are written in the operands' type and widened.
 
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <vector>
 
+#include "cuda/kernels/cuda_copy_rows.h"
 #include "cuda/kernels/cuda_cudnn_graph.cuh"
 
 namespace
@@ -19,6 +21,7 @@ struct plan {
     cuda_windows v;
     hap_op_id op;
     hap_dtype type[3]; // of image, weight, result of the windows
+    hap_dtype made;    // what cuDNN writes: the type of the op's output, or a narrower one
     bool refused = false;
     fe::graph::Graph graph;
     int64_t bytes = 0;
@@ -62,6 +65,14 @@ tensor operand(plan &p, uid id, const sizes &dim, hap_dtype type)
     return t;
 }
 
+// Bytes of a gradient of weights that is widened afterwards, 256 of them at a time; else 0.
+int64_t narrow_bytes(const plan &p)
+{
+    const cuda_windows &v = p.v;
+    if (p.op != HAP_OP_conv_dw || p.made == p.type[1]) return 0;
+    return (v.g * v.o * v.c * v.p * v.q * hap_dtype_bytes(p.made) + 255) / 256 * 256;
+}
+
 const char *build(plan &p, cuda_context *x)
 {
     const cuda_windows &v = p.v;
@@ -84,7 +95,7 @@ const char *build(plan &p, cuda_context *x)
     } else {
         fe::graph::Conv_wgrad_attributes a;
         tensor y = p.graph.conv_wgrad(of[2], of[0], moved(a, v));
-        place(y, WEIGHT, weight, p.type[1], true);
+        place(y, WEIGHT, weight, p.made, true);
     }
     int64_t bytes = v.b * (v.g * v.c * v.h * v.w * hap_dtype_bytes(p.type[0]) +
                            v.g * v.o * v.i * v.j * hap_dtype_bytes(p.type[2])) +
@@ -95,7 +106,7 @@ const char *build(plan &p, cuda_context *x)
         if (!narrow)
             g.deselect_numeric_notes(
                 {fe::NumericalNote_t::TENSOR_CORE, fe::NumericalNote_t::DOWN_CONVERT_INPUTS});
-        g.deselect_workspace_greater_than(cuda_conv_room(bytes));
+        g.deselect_workspace_greater_than(cuda_conv_room(bytes) - narrow_bytes(p));
     });
 }
 
@@ -106,10 +117,18 @@ plan *plan_of(cuda_context *x, const cuda_windows &v, const hap_op_call *c,
     for (auto &p : x->convs->plans)
         if (p->op == c->op && !memcmp(&p->v, &v, sizeof v) && !memcmp(p->type, type, sizeof type))
             return p.get();
-    auto p = std::make_unique<plan>();
-    p->v = v, p->op = c->op;
-    memcpy(p->type, type, sizeof type);
+    auto made = [&](hap_dtype as) {
+        auto one = std::make_unique<plan>();
+        one->v = v, one->op = c->op, one->made = as;
+        memcpy(one->type, type, sizeof type);
+        return one;
+    };
+    auto p = made(type[1]);
     const char *why = build(*p, x);
+    if (why && c->op == HAP_OP_conv_dw && type[1] == HAP_F32 && type[0] != HAP_F32) {
+        p = made(type[0]);
+        why = build(*p, x);
+    }
     p->refused = why != nullptr;
     if (x->verbose)
         fprintf(stderr,
@@ -137,8 +156,16 @@ extern "C" const char *cuda_cudnn_conv(cuda_context *x, const cuda_windows *v, c
     plan *p = plan_of(x, *v, c, type);
     if (p->refused) return nullptr;
     *taken = true;
+    const char *why = nullptr;
+    int64_t narrow = narrow_bytes(*p);
+    char *work = narrow + p->bytes ? (char *)cuda_work(x, narrow + p->bytes, &why) : nullptr;
+    if (why) return why;
     cudnn_pack pack = {{IMAGE, of[0]->data}, {WEIGHT, of[1]->data}, {RESULT, of[2]->data}};
-    return cudnn_execute(x, what, p->graph, p->bytes, pack);
+    if (narrow) pack[WEIGHT] = work;
+    CUDA_TRY(cudnn_said(what, p->graph.execute(x->cudnn->handle, pack, work + narrow)));
+    if (!narrow) return nullptr;
+    return cuda_copy_rows(x->stream, of[1]->type, of[1]->data, of[1]->elements, p->made, work,
+                          of[1]->elements, 1, of[1]->elements);
 }
 
 extern "C" void cuda_convs_end(cuda_context *x)

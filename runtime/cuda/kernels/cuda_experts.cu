@@ -285,21 +285,32 @@ static int64_t rows_before(const hap_tensor *t)
     return cuda_entries(t, 0, t->rank - 1);
 }
 
+// Dims that a and b have before their last one; how many rows these are.
+static int64_t leading(row_map<3> *map, const hap_tensor *a, const hap_tensor *b)
+{
+    int64_t rows = 1;
+    map->n = (a->rank > b->rank ? a->rank : b->rank) - 1;
+    for (int d = 0; d < map->n; d++) {
+        int i = d + a->rank - 1 - map->n, j = d + b->rank - 1 - map->n;
+        map->size[d] = i >= 0 ? a->local[i] : 1;
+        if (map->size[d] == 1 && j >= 0) map->size[d] = b->local[j];
+        rows *= map->size[d];
+    }
+    return rows;
+}
+
 // Takes the call apart and, unless nothing is to be multiplied, sorts its rows.
 static const char *experts_of(cuda_context *x, const hap_op_call *c, const hap_tensor *y,
                               const hap_tensor *w, bool trans, experts *v)
 {
-    const hap_tensor *a = c->in[0], *index = c->in[1], *whole = y;
+    const hap_tensor *a = c->in[0], *index = c->in[1];
     CUDA_TRY(cuda_want(index, HAP_I64, "the index"));
     if (!cuda_is_float(a->type) || !cuda_is_float(y->type) || !cuda_is_float(w->type))
         return cuda_fail("not supported: experts of type %s", hap_dtype_name(a->type));
     if (a->rank < 1 || y->rank < 1 || w->rank != 3) return cuda_fail("shapes do not fit");
-    if (rows_before(a) > rows_before(y)) whole = a;
     row_map<3> map;
-    map.n = whole->rank - 1;
-    for (int d = 0; d < map.n; d++)
-        map.size[d] = whole->local[d];
-    *v = {rows_before(whole), a->local[a->rank - 1], y->local[y->rank - 1], w->local[0],
+    int64_t rows = leading(&map, a, y);
+    *v = {rows,       a->local[a->rank - 1], y->local[y->rank - 1], w->local[0],
           view_of(a),         view_of(y),            view_of(w),            {},          false};
     if (!map.takes(0, a, 1) || !map.takes(1, index, 0) || !map.takes(2, y, 1) ||
         w->local[1 + trans] != v->k || w->local[2 - trans] != v->n)
