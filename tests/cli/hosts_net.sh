@@ -71,6 +71,13 @@ mkdir "$work/here"
 unset OPENBLAS_NUM_THREADS
 export OMPI_MCA_plm_rsh_agent=$work/ssh OMPI_MCA_btl=tcp,self TMPDIR=$work/here
 
+answers() { # HOST: waits until it reaches this one; a link that came up needs a moment
+    for _ in $(seq 300); do
+        nsenter --net="/run/netns/h$1" timeout 5 bash -c 'echo >/dev/tcp/10.77.0.1/9' 2>&1 | grep -q refused && return
+        sleep 0.1
+    done
+    fail "host $1 does not reach host 1"
+}
 cluster() { # HOSTS…
     echo "name: net"
     echo "machines:"
@@ -113,6 +120,7 @@ if python3 tests/cli/lossy_link.py hap-a hap-b 5 50 >"$work/lossy" 2>&1 & lossy_
 fi
 if grep -q ready "$work/lossy"; then
     ip link set hap-a master hap0 up && ip link set hap-b master hap1 up || fail "the lossy link is not there"
+    answers 4
     run lossy four --steps 12 --json || fail "a lossy link: $(cat "$work/lossy.err")"
     same lossy
     kill $lossy_pid
@@ -122,6 +130,7 @@ else
 fi
 lossy_pid=
 ip link set v4 master hap0
+answers 4
 
 start() { # PLAN
     : >"$work/out"
@@ -156,6 +165,7 @@ start two
 ip link set v2 down
 ends "a link is cut" 'no progress for 1[0-9] s; ranks on other hosts are not watched|host lost: 10.77.0.2'
 ip link set v2 up
+answers 2
 
 of_host() { # pids of ranks and daemons there
     left | while read -r p; do grep -qz "^TMPDIR=$work/there/$1$" "/proc/$p/environ" && echo "$p"; done
