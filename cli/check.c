@@ -145,17 +145,18 @@ static int take_in(const checked *c)
     return CLI_OK;
 }
 
-static void put_json(const checked *c, int calls, int ranks)
+static void put_json(const checked *c, int calls, int ranks, bool run)
 {
     hb_buf b = {.arena = c->a};
     for (int i = 0; i < c->changes.v.n; i++) {
         hb_puts(&b, i ? "," : "");
         hb_put_json(&b, c->changes.v.p[i].name);
     }
-    printf("{\"proved\":true,\"edited\":%s,\"changed\":[%.*s],\"accepted\":%s,\"calls\":%d,"
-           "\"ranks\":%d}\n",
-           c->edited ? "true" : "false", HB_ARG(hb_done(&b)), c->accept ? "true" : "false", calls,
-           ranks);
+    printf(
+        "{\"proved\":true,\"modular_run\":%s,\"edited\":%s,\"changed\":[%.*s],\"accepted\":%s,\"calls\":%d,"
+        "\"ranks\":%d}\n",
+        run ? "true" : "false", c->edited ? "true" : "false", HB_ARG(hb_done(&b)),
+        c->accept ? "true" : "false", calls, ranks);
 }
 
 static int say_proved(const checked *c, const record *rec, int calls, int ranks, bool run)
@@ -167,12 +168,12 @@ static int say_proved(const checked *c, const record *rec, int calls, int ranks,
     bool edited =
         manifest_changed(&c->changes, "program.c") || manifest_changed(&c->changes, "buffers.h");
     if (c->json)
-        put_json(c, calls, ranks);
+        put_json(c, calls, ranks, run);
     else if (!c->quiet)
         printf(
             "proved: %s/program.c%s computes %s/graph.json on %d rank%s (%d calls, %d tensors%s)\n",
             c->dir, edited ? ", edited," : "", c->dir, ranks, ranks == 1 ? "" : "s", calls,
-            rec->tensors.n, run ? "; run modulo 2^61-1" : "");
+            rec->tensors.n, run ? "; run modulo 2^61-1" : "; too large to run modulo 2^61-1");
     return take_in(c);
 }
 

@@ -73,8 +73,10 @@ static void print_json(hb_arena *a, const emit_plan *e)
                   r->additive_sec / r->additive_bound_sec - 1);
     else
         hb_puts(&b, ",\"additive_bound_ms\":null,\"gap\":null");
-    hb_printf(&b, ",\"plan_seconds\":%.3f,\"certificate\":\"proved\",\"peak_bytes\":[",
-              r->plan_sec);
+    hb_printf(&b,
+              ",\"plan_seconds\":%.3f,\"certificate\":\"proved\",\"modular_run\":%s,"
+              "\"peak_bytes\":[",
+              r->plan_sec, p->values_run ? "true" : "false");
     const cl_cluster *c = p->cluster;
     int *mesh_rank = HB_ARRAY(a, int, c->n_ranks);
     for (int i = 0; i < c->n_ranks; i++)

@@ -117,6 +117,7 @@ static void put_trust(page *g)
     js_real_or_null(j, "additive_bound_ms", whole ? r->additive_bound_sec : -1, 1e3);
     js_text(j, "open", whole ? say_open(j->b->arena, r) : HB_STR(""));
     js_flag(j, "emulated", g->cluster->emulated);
+    js_text(j, "proof", g->v->proof);
     js_integer(j, "searches", r->n_solved);
     js_close(j, '}');
 }

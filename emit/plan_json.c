@@ -216,6 +216,7 @@ static void put_trust(js *j, const wording *w)
     js_text(j, "formulas_for", e->unmeasured);
     js_close(j, '}');
     js_text(j, "certificate", HB_STR("proved")); // else there is no plan
+    js_flag(j, "modular_run", e->p->values_run);
     js_key(j, "search");
     js_open(j, '{');
     js_integer(j, "searches", e->res->n_solved);

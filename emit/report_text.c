@@ -454,6 +454,7 @@ static void put_tables(hb_buf *out, const emit_plan *e)
         hb_printf(out, "No plan of this graph on this cluster is below %s ms, communication free\n",
                   ms(a, r->lower_bound_sec));
     if (r->cut_short) hb_printf(out, "%.*s\n", HB_ARG(say_cut_short()));
+    if (!e->p->values_run) hb_printf(out, "%.*s\n", HB_ARG(say_not_run()));
     if (e->curves_missing)
         hb_puts(out, "Times are datasheet formulas: no measured curves for this cluster\n");
     else if (e->unmeasured.n)

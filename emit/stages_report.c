@@ -102,6 +102,7 @@ void stages_report_text(hb_buf *out, const plan_parts *x, const emit_plan *about
     device_table(out, x);
     port_table(out, x);
     hb_puts(out, "\nProved: every stage, and that together they are the step.\n");
+    if (!x->staged->values_run) hb_printf(out, "%.*s\n", HB_ARG(say_not_run()));
 }
 
 static void put_stages(js *j, const syn_staged *p, const plan_parts *y, const emit_plan *about)
@@ -242,6 +243,7 @@ void stages_plan_json(hb_buf *out, const plan_parts *x, const emit_plan *e)
     js_real(&j, "peak_ms", peak * 1e3);
     put_verdict(&j, verdict_of_stages(out->arena, x, e));
     js_text(&j, "certificate", HB_STR("proved"));
+    js_flag(&j, "modular_run", p->values_run);
     js_text(&j, "backend", p->cluster->cls[0].kind == CL_GPU ? HB_STR("cuda") : HB_STR("cpu"));
     put_stages(&j, p, x, e);
     emit_put_machines(&j, p->cluster);
@@ -258,6 +260,7 @@ void emit_stages_json(hb_buf *out, const syn_staged *p)
     js_real(&j, "predicted_ms", p->predicted_sec * 1e3);
     js_real(&j, "plan_seconds", p->plan_sec);
     js_text(&j, "certificate", HB_STR("proved"));
+    js_flag(&j, "modular_run", p->values_run);
     js_integer(&j, "micro_batches", p->g->micro_batches > 1 ? p->g->micro_batches : 1);
     put_stages(&j, p, NULL, NULL);
     put_ranks(&j, p, NULL);

@@ -151,6 +151,7 @@ verdict *verdict_of_stages(hb_arena *a, const plan_parts *x, const emit_plan *ab
     v->limits = limits(a, x);
     v->times = verdict_times(a, about);
     v->note = HB_STR("");
+    v->proof = x->staged->values_run ? HB_STR("") : say_not_run();
     return v;
 }
 

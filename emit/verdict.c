@@ -566,6 +566,7 @@ verdict *verdict_of(const wording *w)
     if (w->e->res->cut_short)
         v->note = hb_fmt(w->a, "%.*s%s%.*s", HB_ARG(v->note), v->note.n ? " " : "",
                          HB_ARG(say_cut_short()));
+    v->proof = w->p->values_run ? HB_STR("") : say_not_run();
     return v;
 }
 
@@ -640,6 +641,7 @@ void verdict_sentences(hb_buf *out, const verdict *v, int rows)
     hb_buf rest = {.arena = out->arena};
     int below = verdict_wrapped(&rest, "Limits", v->limits, 3);
     below += verdict_wrapped(&rest, "Times", v->times, 2);
+    if (v->proof.n) below += verdict_wrapped(&rest, "Proof", v->proof, 3);
     int above = verdict_wrapped(out, "Decided", v->decided, DECIDED);
     verdict_wrapped(out, "Brings", v->brings, LINES - FIXED - rows - above - below);
     hb_putn(out, rest.p, rest.n);

@@ -32,6 +32,7 @@ typedef struct verdict {
     hb_str decided, brings, limits;
     hb_str note;      // of repeated work and of a search cut short; empty
     hb_str times;     // where the times come from, a sentence
+    hb_str proof;     // what the certificate lacks, a sentence; empty
     alternative *alt; // fastest first, those without a time last
     int n_alt;
     bool kept_known;         // the baselines of others are of the devices of the plan

@@ -308,6 +308,12 @@ hb_str say_cut_short(void)
                   "sets of devices that may be faster were tried.");
 }
 
+hb_str say_not_run(void)
+{
+    return HB_STR("The certificate is of the calls alone: sizes cannot be made small, so values "
+                  "were not run modulo 2^61-1.");
+}
+
 hb_str say_rate(hb_arena *a, double rate, const char *unit)
 {
     static const struct {

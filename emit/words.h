@@ -22,6 +22,8 @@ hb_str say_name(hb_arena *a, hb_str name);
 
 // Of a search that ended at its limit of work (SYN_WORK).
 hb_str say_cut_short(void);
+// Of a plan whose certificate has no modular run.
+hb_str say_not_run(void);
 
 // What words need to know of a plan.
 typedef struct wording {

@@ -92,7 +92,7 @@ function trustColumn() {
         t.times === 'measured' ? entry(true, 'Times are measured', 'Ops and collectives were measured on these devices (hapc profile).')
         : t.times === 'mixed' ? entry(false, 'Most times are measured', t.said)
         : entry(false, 'Times are estimates from datasheets', 'Nothing was measured on this cluster. Compare plans with each other; expect other absolute times. hapc profile measures the cluster.'),
-        entry(true, ['The program has its ', term('certificate')], 'program.c computes exactly the step of the model. hapc check proves it again after an edit.')];
+        entry(!t.proof, ['The program has its ', term('certificate')], `${t.proof || 'program.c computes exactly the step of the model.'} hapc check proves it again after an edit.`)];
     if (M)
         list.unshift(entry(Math.abs(M.ms / T - 1) < 0.05, `A run was measured: ${change(T, M.ms)}`,
             `A traced step took ${ms(M.ms)}. What differs stands under “Measured beside predicted”.`));

@@ -160,6 +160,7 @@ typedef struct syn_program {
     const char *dump_after; // letters of the passes behind which it is printed (passes.h); NULL
     hb_str dumps;           // what was printed
     hb_str strategy;        // which strategy found it
+    bool values_run; // its certificate has the modular run (theory section 6), for once proved
 } syn_program;
 
 // instr[first .. end) is done `times` times in a step, once for each micro-batch, but what belongs

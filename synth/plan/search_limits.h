@@ -255,7 +255,7 @@
 // --- checker (certify/) ---
 #define SYN_PROVED_SLOTS  3          // micro-batches of a plan that is proved; beyond, they repeat [set]
 #define SYN_MODP_ELEMENTS 33554432.0 // 2^25: beyond, the modular run is left out [set]
-#define SYN_MODP_ALWAYS   1e300      // elements: no limit, where hapc check asks for it [set]
+#define SYN_MODP_ALWAYS   1e300      // elements: no limit, for the tests [set]
 #define SYN_MODP_INPUTS   (1 << 20)  // tensors of one call [size]
 #define SYN_MODP_RESET    64         // calls between two clearings of scratch memory [set]
 #define SYN_MODP_UNCUT    2          // shrunken size of a factor that nothing cuts [set]

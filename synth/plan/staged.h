@@ -30,6 +30,7 @@ typedef struct syn_staged {
     double *port_sec;   // by port: seconds of a message
     double *port_bytes; // by port: that all receivers of a message get
     double predicted_sec, plan_sec;
+    bool values_run; // the certificate of every stage has the modular run (theory section 6)
 } syn_staged;
 
 #endif

@@ -38,11 +38,12 @@ typedef struct planner {
     syn_known_stages *known; // NULL: none
 } planner;
 
-bool syn_prove_stages(hb_arena *a, const syn_staged *p, hb_str *why)
+bool syn_prove_stages(hb_arena *a, syn_staged *p, hb_str *why)
 {
     hb_arena *own = hb_arena_new();
     const record **rec = HB_ARRAY(own, const record *, p->n);
     bool ok = true, ran;
+    p->values_run = true;
     for (int s = 0; s < p->n && ok; s++) {
         hb_arena *stage = hb_arena_new(); // records are large, of messages little is kept
         syn_program *x = p->stage[s].program;
@@ -53,6 +54,7 @@ bool syn_prove_stages(hb_arena *a, const syn_staged *p, hb_str *why)
             g = ir_unroll_factors(stage, g, g->micro_batches, &f);
         ok = syn_check(a, g, f, r, why) && syn_check_modp(a, g, f, r, &ran, why);
         if (!ok) *why = hb_fmt(a, "stage %d: %.*s", s, HB_ARG(*why));
+        p->values_run = p->values_run && ok && ran;
         rec[s] = syn_record_of_ports(own, r);
         hb_arena_free(stage);
     }

@@ -104,7 +104,23 @@ code 1 'nothing' report "$work/nothing"
 code 2 'wanted: hapc report DIR' report
 cmp -s $g "$work/plan/graph.json" && cmp -s $c "$work/plan/cluster.yaml" || wrong "copies differ"
 [ -z "$(ls -d "$work"/plan.* 2>/dev/null)" ] || wrong "temporary folders are left"
-code 0 '"predicted_ms":[0-9.]+.*"certificate":"proved".*"baselines":\{"dp-even".*"hap":[0-9.]+\}' $g $c --json
+# A slice of a dim that two dims make keeps its size: the modular run is left out, and all say so.
+cat >"$work/large.json" <<'G'
+{"format": "hap.graph", "version": 1, "batch": {"B": 2},
+ "tensors": {"x": {"kind": "input", "dtype": "f32", "shape": ["B", 4096, 4096], "batch": 0},
+             "w": {"kind": "param", "dtype": "f32", "shape": [4096], "init": {"const": 1.0}}},
+ "nodes": [{"name": "a", "op": "mul", "in": ["x", "w"], "out": ["a"]},
+           {"name": "b", "op": "reshape", "in": ["a"], "out": ["b"], "attrs": {"shape": ["B", 16777216]}},
+           {"name": "c", "op": "slice", "in": ["b"], "out": ["c"], "attrs": {"dim": 1, "start": 1, "stop": 16777216}},
+           {"name": "d", "op": "mul", "in": ["c", "c"], "out": ["d"]},
+           {"name": "loss", "op": "mean", "in": ["d"], "out": ["loss"], "attrs": {"dims": [0, 1], "keepdim": false}}],
+ "loss": "loss", "optimizer": {"name": "sgd", "lr": 0.1, "weight_decay": 0}}
+G
+code 0 'The certificate is of the calls alone' "$work/large.json" clusters/laptop2.yaml -o "$work/large"
+code 0 'too large to run modulo' check "$work/large"
+code 0 '"modular_run":false' check --json "$work/large"
+grep -q '"modular_run":false' "$work/large/plan.json" || wrong "plan.json does not say that values were not run"
+code 0 '"predicted_ms":[0-9.]+.*"certificate":"proved","modular_run":true.*"baselines":\{"dp-even".*"hap":[0-9.]+\}' $g $c --json
 [ "$(wc -l <"$work/out")" = 1 ] || wrong "--json prints more than one line"
 grep -Eq '"lower_bound_ms":[0-9.]+,"additive_ms":[0-9.]+,"additive_bound_ms":[0-9.]+,"gap":[0-9]' "$work/out" ||
     wrong "--json lacks a bound"
