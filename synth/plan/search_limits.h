@@ -189,6 +189,7 @@
 #define SYN_ORDER_LEAST  1e-3         // share of a step: memory that costs less is no reason for that search [set]
 #define SYN_ORDER_FAR    1.2          // of a capacity: what takes more without, does not fit with it [set]
 #define SYN_WORK         1e7          // states of all searches: what has a plan then begins no further variant or set [tried]
+#define SYN_WORK_TURN    0.0625       // of it: then another number of micro-batches has its turn [tried]
 #define SYN_WORK_FIRST   0.75         // of it: nor a search with memory first [set]
 #define SYN_WISH_GAIN    0.03         // share: what a search gains on the promise of a wish [set]
 #define SYN_WISH_SHARES  1, 0.95, 0.9 // of a capacity: what blocks are chosen for [set]

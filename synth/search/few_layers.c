@@ -79,6 +79,7 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     if (planner_is_over(p) || planner_is_tired(p, 1)) return false;
     planner_variants(&few);
     planner_sets(&few);
+    planner_rest(&few);
     p->spent += few.spent;
     p->hopeless = few.hopeless;
     if (p->hopeless) return false;
@@ -130,6 +131,7 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
         whole.spent = p.spent;
         planner_variants(&whole);
         planner_sets(&whole);
+        planner_rest(&whole);
         whole.kept = p.kept;
         if (!planner_fits(&p) ||
             (planner_fits(&whole) && whole.best.predicted_sec < p.best.predicted_sec))

@@ -5,6 +5,7 @@
 //     p.effort = &effort;
 //     planner_variants(&p);          on all devices
 //     planner_sets(&p);              on some, where memory binds
+//     planner_rest(&p);              what was left for later, so that each had its turn
 //
 // Its parts: variants.c, few_layers.c.
 
@@ -78,6 +79,9 @@ typedef struct planner {
     const bool *lean_again;
     bool loose;          // other variants may fit: none is worth every effort yet
     double begin, spent; // when it began; seconds of the searches alone, for the report
+    double turn_end;     // work at which another number of micro-batches has its turn; 0: none has
+    HB_VEC(int64_t) later;          // numbers that had wishes left then
+    HB_VEC(struct planner *) alone; // of sets of devices, as far as they came in their turns
     HB_VEC(wish) wishes;
     uint64_t *kind;    // of each block of the step: ops and sizes
     const ir_graph *g; // that is planned
@@ -119,5 +123,8 @@ void planner_variants(planner *p);
 // Where memory binds, a set of devices wants other micro-batches, recomputation and memory prices
 // than all of them: the sets that may be quicker, each planned as if there were no others.
 void planner_sets(planner *p);
+// Each number of micro-batches, on all devices and on a set of them, has a share of the work first;
+// then what these turns left is planned.
+void planner_rest(planner *p);
 
 #endif

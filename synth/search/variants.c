@@ -114,6 +114,21 @@ static bool large(const planner *p)
     return p->step->nodes.n > SYN_LARGE;
 }
 
+static void begin_turn(planner *p)
+{
+    p->turn_end = p->effort->work + SYN_WORK_TURN * SYN_WORK;
+}
+
+// Has the present number of micro-batches had its share of the work? What it leaves is for later.
+static bool turn_is_over(planner *p, int64_t chunks)
+{
+    if (p->turn_end <= 0 || p->effort->work <= p->turn_end) return false;
+    for (int i = 0; i < p->later.n; i++)
+        if (p->later.p[i] == chunks) return true;
+    HB_PUSH(p->a, &p->later, chunks);
+    return true;
+}
+
 static int count(const planner *p, const bool *again)
 {
     int n = 0;
@@ -211,9 +226,11 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         p->lean_again = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
     }
     if (o.log)
-        fprintf(o.log, "%lld micro-batches, %d blocks computed again%s: %.6g ms\n",
+        fprintf(o.log,
+                "%lld micro-batches, %d blocks computed again%s: %.6g ms; %.3g million states so "
+                "far\n",
                 (long long)chunks, count(p, again), memory_first ? ", memory first" : "",
-                r.status == SYN_OK ? r.predicted_sec * 1e3 : -1);
+                r.status == SYN_OK ? r.predicted_sec * 1e3 : -1, p->effort->work / 1e6);
     bool better = r.status == SYN_OK && r.plain &&
                   (!planner_fits(p) || r.plain_sec < p->plain_sec * (1 - SYN_VARIANT_GAIN));
     if (better) {
@@ -305,8 +322,8 @@ bool planner_plan(planner *p, int64_t chunks, const bool *again, const syn_lead 
     return better;
 }
 
-// The blocks that promise most of what was not planned; NULL: none does.
-static const bool *next_wish(const planner *p, int64_t chunks)
+// The wish that promises most of what was not planned; NULL: none does.
+static const wish *next_wish(const planner *p, int64_t chunks)
 {
     const wish *next = NULL;
     for (int i = 0; i < p->wishes.n; i++) {
@@ -315,16 +332,16 @@ static const bool *next_wish(const planner *p, int64_t chunks)
         if (known_kinds(p, w)) continue;
         if (w->sec * (1 - SYN_WISH_GAIN) < planner_to_beat(p)) next = w;
     }
-    return next ? next->again : NULL;
+    return next;
 }
 
 static void pursue(planner *p, int64_t chunks)
 {
     int patience = large(p) ? 1 : SYN_PATIENCE;
     for (int worse = 0; worse < patience && !planner_is_over(p);) {
-        const bool *again = next_wish(p, chunks);
-        if (!again) return;
-        worse = planner_plan(p, chunks, again, NULL) ? 0 : worse + 1;
+        const wish *w = next_wish(p, chunks);
+        if (!w || turn_is_over(p, chunks)) return;
+        worse = planner_plan(p, chunks, w->again, NULL) ? 0 : worse + 1;
     }
 }
 
@@ -360,7 +377,7 @@ static void give_up(planner *p)
         syn_blocks b = syn_blocks_of(p->a, prog, &parts);
         bool *again = hb_copy(p->a, b.again, (size_t)b.n + 1);
         int one = to_give_up(p, &b, chunks_of(prog->g), again, &failed);
-        if (one < 0) return;
+        if (one < 0 || turn_is_over(p, chunks_of(prog->g))) return;
         again[one] = false;
         failed = (struct failed){b.sec[one], b.bytes[one * b.n_classes]};
         if (planner_plan(p, chunks_of(prog->g), again, NULL)) {
@@ -408,6 +425,7 @@ typedef struct leanings {
 static double plan_chunks(planner *p, const leanings *x, int64_t k, int64_t first, double before)
 {
     double sec = before;
+    if (k != first) begin_turn(p);
     if (k != first && may_fit(p, x->plain / (double)k, k)) {
         planner_plan(p, k, x->least, NULL);
         sec = p->last.sec;
@@ -444,6 +462,29 @@ static void plan_between(planner *p, const leanings *x)
         }
 }
 
+// What the turns of numbers of micro-batches left, the most promising number first.
+static void pursue_later(planner *p)
+{
+    bool any = p->later.n > 0, loose = p->loose;
+    p->turn_end = 0;
+    p->loose = true;
+    while (p->later.n > 0 && !planner_is_over(p)) {
+        const wish *best = NULL;
+        int at = 0;
+        for (int i = 0; i < p->later.n; i++) {
+            const wish *w = next_wish(p, p->later.p[i]);
+            if (!w || (best && w->sec >= best->sec)) continue;
+            best = w;
+            at = i;
+        }
+        int64_t chunks = p->later.p[at];
+        p->later.p[at] = p->later.p[--p->later.n];
+        if (best) pursue(p, chunks);
+    }
+    if (any && !large(p)) give_up(p);
+    p->loose = loose;
+}
+
 void planner_variants(planner *p)
 {
     const syn_options *o = p->o;
@@ -454,6 +495,7 @@ void planner_variants(planner *p)
     memset(all, true, (size_t)step->n_blocks);
     bool given = o->micro_batches > 0 && o->again;
     p->loose = !o->pins && o->strategy == SYN_AUTO && !given;
+    begin_turn(p);
     planner_plan(p, first, o->again ? o->again : none, NULL);
     if (p->least_share <= 0) return; // parameters and moments alone do not fit
     p->hopeless = p->o->worth > 0 && p->quickest >= p->o->worth;
@@ -473,6 +515,7 @@ void planner_variants(planner *p)
     for (int64_t k = first; k > 0 && weary < SYN_WEARY; k = vary ? divisor(p, 2 * k, 1) : 0) {
         const syn_program *before = p->plain;
         double other = one, share = p->least_share;
+        int later = p->later.n;
         if (k > first && planner_fits(p) && large(p) && !o->vary_chunks) break;
         // With all the memory that it wants, half as many are no better than what is to be beaten.
         if (k > first && p->bar > 0 && p->last.quickest >= planner_to_beat(p)) break;
@@ -480,13 +523,17 @@ void planner_variants(planner *p)
         bool far = p->plain_sec > p->quickest * SYN_TIGHT_FAR;
         // Not the best yet, but on the way there?
         bool falls = one < other * (1 - SYN_WISH_GAIN);
-        weary =
-            planner_fits(p) && k > first && p->plain == before && !far && !falls ? weary + 1 : 0;
+        bool done = p->later.n == later;
+        weary = planner_fits(p) && k > first && p->plain == before && !far && !falls && done
+                    ? weary + 1
+                    : 0;
         // So many are for what does not fit otherwise, while it comes nearer.
         bool nearer = !planner_fits(p) && p->least_share < share * (1 - SYN_CHUNKS_GAIN);
         if (2 * k > SYN_MAX_CHUNKS && !nearer) break;
     }
     if (vary) plan_between(p, &x);
+    p->turn_end = 0;
+    if (!planner_fits(p) && p->bar <= 0) pursue_later(p);
     p->loose = false;
     if (p->bar > 0) return;
     // With every effort the step as it is may fit, too, and be quicker than others, or the only
@@ -549,20 +596,34 @@ void planner_sets(planner *p)
     for (int vain = 0; vain < most && !planner_is_over(p) && !planner_is_tired(p, 1);) {
         struct known_set *set = next_set(p);
         if (!set) return;
-        syn_options o = *p->o;
-        o.devices = set->keep;
-        o.baselines = false;
+        syn_options *o = hb_copy(p->a, p->o, sizeof *p->o);
+        o->devices = set->keep;
+        o->baselines = false;
         set_done(p, set->key);
-        planner some = {.a = p->a,
-                        .step = p->step,
-                        .m = p->m,
-                        .o = &o,
-                        .begin = p->begin,
-                        .effort = p->effort,
-                        .all = p,
-                        .bar = planner_fits(p) ? p->plain_sec : 0};
-        planner_variants(&some);
-        vain = take_over(p, &some) ? 0 : vain + 1;
+        planner *some = HB_NEW(p->a, planner);
+        *some = (planner){.a = p->a,
+                          .step = p->step,
+                          .m = p->m,
+                          .o = o,
+                          .begin = p->begin,
+                          .effort = p->effort,
+                          .all = p,
+                          .bar = planner_fits(p) ? p->plain_sec : 0};
+        planner_variants(some);
+        vain = take_over(p, some) ? 0 : vain + 1;
+        HB_PUSH(p->a, &p->alone, some);
+    }
+}
+
+void planner_rest(planner *p)
+{
+    pursue_later(p);
+    for (int i = 0; i < p->alone.n; i++) {
+        planner *some = p->alone.p[i];
+        some->bar = planner_fits(p) ? p->plain_sec : 0;
+        some->spent = 0;
+        pursue_later(some);
+        (void)take_over(p, some);
     }
 }
 

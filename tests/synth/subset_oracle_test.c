@@ -226,6 +226,7 @@ static const struct kept {
     {555000000053, true, "in tight memory five of eight devices had no variants of their own"},
     {555000000077, true, "of the best devices all gradients were one bucket"},
     {559000000003, false, "links were ranked by bandwidth alone, where latency was most of it"},
+    {718530006, true, "all work went into one number of micro-batches before others had any"},
     {555000000092, true, "nor had six of seven; and tensor parallel leads to the best plan there"},
 };
 
