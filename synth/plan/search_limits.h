@@ -116,6 +116,13 @@
 #define SYN_DISCOUNT_WAITS  0.03 // of the step: large graphs that wait less have none [set]
 #define SYN_THRIFTY_PRICE   8.0  // steps for the best plan's memory, where there is enough [set]
 
+// --- states of parameters fixed by hand, in the best plan (fixed_states.c) ---
+#define SYN_FIX_WORK   0.25  // of the work before: what these searches take [tried]
+#define SYN_FIX_LEAST  3e4   // states: what they may take at least [set]
+#define SYN_FIX_FAR    1.015 // times the plan's additive cost: what is dearer is not simulated [tried]
+#define SYN_FIX_TRIES  16    // plans simulated, from one best plan [tried]
+#define SYN_FIX_BEHIND 1.01  // times the best variant: one slower has none [set]
+
 // --- ratio LP (ratios.c) ---
 #define SYN_TRUST        0.5  // of a share: how far one LP may move it [set]
 #define SYN_TRUST_SHRINK 0.4  // times: after a round without gain [set]

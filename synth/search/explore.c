@@ -9,6 +9,7 @@
 #include "synth/search/baselines.h"
 #include "synth/search/boards.h"
 #include "synth/search/device_sets.h"
+#include "synth/search/fixed_states.h"
 #include "synth/search/starts.h"
 
 // Meshes over one set of devices, the boards first_board .. first_board + n - 1: first a plan on
@@ -275,6 +276,14 @@ static bool slow_variant(const pool *p)
     return sec > SYN_VARIANT_SLOW * k->best;
 }
 
+// Unless another variant of the step is ahead by more than that may gain.
+static void fix_states(pool *p)
+{
+    if (!p->best.program || pool_is_large(p) || p->g->few_of) return;
+    if (p->best.sec > SYN_FIX_BEHIND * pool_best_known(p)) return;
+    if (pool_fix_states(p)) pool_polish(p);
+}
+
 void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
@@ -307,6 +316,7 @@ void pool_explore(pool *p)
     be_thrifty(p, 0, p->n_whole);
     without_puts(p, 0, p->n_whole);
     pool_polish(p);
+    fix_states(p);
     prefer_fewer(p);
     pool_try_baselines(p);
     for (int s = SYN_AUTO + 1;

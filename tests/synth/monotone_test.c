@@ -379,6 +379,9 @@ static const struct kept {
     {562000000024, SLOWER, false, "a price on memory that changed nothing was the last one tried"},
     {17954471756170017, SLOWER, false,
      "prices on memory ended before any of them bought some, and what fits lies between two"},
+    {99881000000010, SLOWER, true, "a parameter was kept as the additive model likes it best"},
+    {99882000000011, SLOWER, false, "the same, one layer's of four"},
+    {99884000000021, SLOWER, false, "the same, on six devices of three machines"},
     {500077, SLOWER, false, "eight of nine devices of a machine, without another, were no set"},
 };
 
