@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "ir", "export"))
 import hap_export  # noqa: E402
 
 import hap_models  # noqa: E402
+import vgg  # noqa: E402
 
 
 @dataclass
@@ -209,6 +210,14 @@ def vit(layers=12, gpus=8) -> Example:
 _META = {"*.bias": {"const": 0.0}, "*": {"normal": 0.02}}  # of modules without weights
 
 
+def vgg19(gpus=8) -> Example:
+    """On CIFAR-10, whose images are 1 x 1 behind the convolutions: the pooling repeats them 7 x 7."""
+    batch = 32 * gpus
+    inputs = {"x": torch.zeros(batch, 3, 32, 32), "labels": torch.zeros(batch, dtype=torch.long)}
+    with torch.device("meta"):
+        return Example(vgg.VGG(vgg.VGG19, 10, reduction="sum"), inputs, adamw(["*.bias"]), _META, vocab=10)
+
+
 def branches(k=8) -> Example:
     with torch.device("meta"):
         return Example(hap_models.Branches(k, 1024), {"x": torch.zeros(8192, 1024)}, adamw(["*.bias"]), _META)
@@ -229,7 +238,7 @@ def vit_tiny() -> Example:
 BY_NAME = {
     "mlp": mlp, "gpt2": gpt2, "gpt2-tiny": gpt2_tiny, "bert": bert, "bert-tiny": bert_tiny,
     "bert-hap": bert_hap, "bert-moe": bert_moe, "bert-moe-tiny": bert_moe_tiny, "vit": vit, "vit-tiny": vit_tiny,
-    "branches": branches, "gpt3-175b": gpt3_175b, "gpt2-xl": gpt2_xl, "gpt2-8k": gpt2_8k,
+    "vgg19": vgg19, "branches": branches, "gpt3-175b": gpt3_175b, "gpt2-xl": gpt2_xl, "gpt2-8k": gpt2_8k,
 }  # fmt: skip
 
 

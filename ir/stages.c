@@ -266,6 +266,20 @@ static void set_ports(cutter *x)
         want(x, stage_of_tensor(x, g->loss) < 0 ? 0 : stage_of_tensor(x, g->loss), g->loss);
 }
 
+// Does a micro-batch's part of a value go through it that is made of the whole batch, ahead of all
+// micro-batches?
+static bool of_whole_batch(const cutter *x, int port)
+{
+    const ir_graph *g = x->g;
+    const int *of = x->port[x->out->ports.p[port].to];
+    for (int k = 0; k < g->nodes.n; k++) {
+        const ir_node *n = &g->nodes.p[k];
+        bool part = n->op == IR_OP_slice && ir_in_slot(n->turn) && n->step > 0;
+        if (part && of[n->out[0]] == port) return true;
+    }
+    return false;
+}
+
 // In a slot values go up and gradients down: else a stage would wait for one that waits for it.
 static bool ports_are_legal(const cutter *x, hb_diag *d)
 {
@@ -273,6 +287,14 @@ static bool ports_are_legal(const cutter *x, hb_diag *d)
         const ir_port *p = &x->out->ports.p[i];
         bool up = p->to > p->from;
         if (!ir_in_slot(p->turn) || up == (p->turn == IR_SLOT)) continue;
+        if (of_whole_batch(x, i)) {
+            hb_error(d, &x->g->src, (hb_pos){0},
+                     "not supported: stages with micro-batches, as '%.*s' comes of the whole batch",
+                     HB_ARG(p->name));
+            hb_hint(d, "a loss that balances experts and a batch norm want all samples at once: "
+                       "--micro-batches 1");
+            return false;
+        }
         hb_error(d, &x->g->src, (hb_pos){0},
                  "not supported: stages where '%.*s' goes from stage %d to stage %d in the %s pass",
                  HB_ARG(p->name), p->from, p->to, up ? "backward" : "forward");

@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "clusters/cluster.h"
+#include "costmodel/cost.h"
 #include "ir/factors.h"
 #include "ir/graph.h"
 #include "synth/certify/modp.h"
@@ -180,17 +181,23 @@ int main(int argc, char **argv)
     double built = now();
     cl_cluster *c =
         g ? cl_read(a, b.cluster, devices ? devices : "clusters/devices.yaml", d) : NULL;
-    hb_diag_print(d, stderr);
-    if (!c) return 2;
+    if (!c) {
+        hb_diag_print(d, stderr);
+        return 2;
+    }
     double read = now();
     (void)ir_factorize(a, g);
     if (b.phases)
         printf("graph_ms %.2f\ncluster_ms %.2f\nfactors_ms %.2f\n", (built - begin) * 1e3,
                (read - built) * 1e3, (now() - read) * 1e3);
     cost_model m = {.cluster = c,
+                    .curves = c->curves.n > 0 ? cost_curves_read(a, c->curves.p, d) : NULL,
                     .math = b.ir.precision == IR_PRECISION_BF16   ? COST_BF16
                             : b.ir.precision == IR_PRECISION_TF32 ? COST_TF32
                                                                   : COST_F32};
+    hb_diag_print(d, stderr);
+    if (c->curves.n > 0 && !m.curves) return 2;
+    if (m.curves) cost_apply_curves(m.curves, c);
     int status = run(&b, g, &m);
     struct rusage use;
     if (getrusage(RUSAGE_SELF, &use) == 0)

@@ -321,10 +321,11 @@ static syn_staged_result plan(planner *x, const ir_graph *g)
     return r;
 }
 
-// More and more micro-batches, until two numbers in a row do no better.
+// More and more micro-batches, until two numbers in a row do no better, or a step cannot have them.
 static syn_staged_result choose(planner *x)
 {
     syn_staged_result best = {.status = SYN_INFEASIBLE};
+    hb_diag *said = x->d;
     int worse = 0;
     for (int64_t k = 1; worse < 2 && k <= x->step->batch; k *= 2) {
         hb_diag *quiet = hb_diag_new(x->a);
@@ -334,12 +335,14 @@ static syn_staged_result choose(planner *x)
             if (k > 1) break;
             continue;
         }
+        x->d = k > 1 ? quiet : said;
         syn_staged_result r = plan(x, g);
-        if (hb_diag_count(x->d) > 0) return r;
+        if (hb_diag_count(x->d) > 0) break;
         bool better = r.plan && (!best.plan || r.plan->predicted_sec < best.plan->predicted_sec);
         if (better || (!best.plan && best.why.n == 0)) best = r;
         worse = better ? 0 : best.plan ? worse + 1 : 0;
     }
+    x->d = said;
     return best;
 }
 

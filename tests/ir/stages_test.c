@@ -166,7 +166,8 @@ static ir_graph *built(hb_arena *a, const char *path, ir_precision p)
 static const char *const models[] = {
     "examples/mlp/graph.json",       "examples/gpt2-tiny/graph.json",
     "examples/bert-tiny/graph.json", "examples/bert-moe-tiny/graph.json",
-    "examples/vit-tiny/graph.json",  "tests/graphs/gpt2-dropout.json"};
+    "examples/vit-tiny/graph.json",  "tests/graphs/gpt2-dropout.json",
+    "tests/graphs/batch-norm.json"};
 
 START_TEST(models_agree)
 {

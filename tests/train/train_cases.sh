@@ -12,6 +12,7 @@
 #   tests/train/train_cases.sh positions   one sequence cut over ranks, in attention by area of the causal mask
 #   tests/train/train_cases.sh rehearsal   nothing stays of passes ahead of the first step
 #   tests/train/train_cases.sh stages      layers on machines of their own, micro-batches by 1F1B
+#   tests/train/train_cases.sh together    pairs and experts inside stages; runs that go on without stages, and in them
 set -u
 . tests/train/train_steps.sh
 torch=tests/torch
@@ -315,6 +316,56 @@ EOF
     other_order "$three" 0@c,1@b,2@a zero 'HAP_FORWARD(2), HAP_WEIGHTS(0)' 'HAP_WEIGHTS(0), HAP_FORWARD(2)'
 }
 
+# crossed MODEL START: 10 steps by plan `staged` and 10 by plan `whole`, then the other way round
+crossed()
+{
+    local first second model=$1 train=(--json $(inputs "$1"))
+    shift
+    for first in staged whole; do
+        second=$([ $first = staged ] && echo whole || echo staged)
+        title "$model: 10 steps of plan $first, 10 of plan $second"
+        run $first half --steps 10 "${train[@]}" "$@" --save "$work/half.safetensors" &&
+            run $second rest --steps 10 "${train[@]}" --init "$work/half.safetensors" --save "$work/rest.safetensors" || return
+        if [ "$1" = --init ]; then
+            twenty rest
+        else
+            cat "$work/half.out" "$work/rest.out" >"$work/both.out"
+            compare losses "$work/both.out" "$work/all.out"
+            compare params "$work/rest.safetensors" "$work/all.safetensors" "$work/start.safetensors"
+        fi
+    done
+}
+
+# crossed_with_one GRAPH ROWS CLUSTER STAGES OPTIONS…: crossed, beside 20 steps of one rank; the rows are a model's
+crossed_with_one()
+{
+    local graph=$1 rows=$2 cluster=$3 stages=$4
+    shift 4
+    title "$graph in stages $stages $* on $(basename "$cluster" .yaml), beside one rank"
+    plan staged $graph "$cluster" --stages "$stages" "$@" && proved staged &&
+        plan whole $graph laptop --strategy dp-prop && plan one $graph laptop1 &&
+        run one start --steps 0 --seed 1 --save "$work/start.safetensors" $(inputs $rows) &&
+        run one all --steps 20 --json --seed 1 --save "$work/all.safetensors" $(inputs $rows) &&
+        crossed $rows --seed 1
+}
+
+together()
+{
+    local peers=$work/peers.yaml experts=tests/graphs/experts.json
+    sed 's/4 GB\/s, latency: 10 us/2 GB\/s, latency: 1 us/; s/^network:.*/network: {bandwidth: 2 GB\/s, latency: 5 us}/' \
+        clusters/laptop2x2-peers.yaml >"$peers"
+    staged gpt2-tiny "$peers" 0@left,1-2@right --strategy tp --micro-batches 2
+    paired staged all_reduce FLAT
+    plan whole examples/gpt2-tiny/graph.json laptop && crossed gpt2-tiny --init $torch/gpt2-tiny/init.safetensors
+    staged bert-moe-tiny "$peers" 0-3@right,4-9@left --strategy hap --micro-batches 2
+    grep -q 'coll_all_to_all_start(.*ffn_combine_dx' "$work/staged/program.c" ||
+        fail "no tokens go to experts: this tests nothing"
+    crossed_with_one examples/bert-moe-tiny/graph.json bert-moe-tiny "$peers" 0-3@right,4-9@left --strategy hap --micro-batches 2
+    crossed_with_one $experts gpt2-tiny "$peers" 0@left,1@right --strategy zero
+    crossed_with_one tests/graphs/batch-norm.json mlp "$peers" 0@left,1@right --strategy dp-prop --micro-batches 1
+    crossed_with_one tests/graphs/batch-norm.json mlp "$peers" 0@left,1@right --micro-batches 2
+}
+
 variants()
 {
     local k counts=2 graph=tests/graphs/gpt2-dropout.json
@@ -582,9 +633,9 @@ rehearsal()
 
 case ${1:-} in
 zero-rows) zero_rows ;;
-batch | resume | dropout | variants | experts | positions | pushes | pairs | rehearsal | stages) "$1" ;;
+batch | resume | dropout | variants | experts | positions | pushes | pairs | rehearsal | stages | together) "$1" ;;
 *)
-    echo "usage: tests/train/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|positions|pushes|pairs|rehearsal|stages"
+    echo "usage: tests/train/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|positions|pushes|pairs|rehearsal|stages|together"
     exit 2
     ;;
 esac

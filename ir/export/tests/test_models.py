@@ -174,6 +174,7 @@ def test_sizes_of_haps_models(tmp_path):
     for name, sizes, count, positions in (
         ("bert-hap", (8, 8), 107_854_336, 128 * 768),
         ("vit", (8, 8), 56_798_986, 0),
+        ("vgg19", (8,), 139_611_210, 0),
         ("bert-moe", (8, 8), 391_003_648, 128 * 768),
         ("bert-moe", (8, 16), 391_003_648 + 8 * 37_748_736 + 8 * 2 * 4 * 768, 128 * 768),
     ):
@@ -184,7 +185,7 @@ def test_sizes_of_haps_models(tmp_path):
 
 @pytest.mark.parametrize("name", [
     "mlp", "gpt2-tiny", "bert-tiny", "bert", "gpt2", "gpt3-175b", "bert-moe-tiny", "vit-tiny", "bert-hap", "bert-moe", "vit",
-    "branches",
+    "vgg19", "branches",
 ])  # fmt: skip
 def test_committed_examples_are_fresh(name, tmp_path):
     with open(os.path.join(ROOT, "examples", name, "graph.json")) as f:
