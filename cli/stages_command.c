@@ -217,7 +217,8 @@ int cli_search_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, d
                       syn_staged_result *out)
 {
     hb_diag *d = hb_diag_new(a);
-    *out = syn_best_stages(syn_stage_tables(a, in->g, &in->model, o, worth, d), worth);
+    *out = syn_search_stages(a, in->g, &in->model, o, worth, d);
+    syn_finish_stages(a, out);
     return found(d, out);
 }
 
@@ -239,14 +240,8 @@ int cli_stages_alone(hb_arena *a, const cli_inputs *in, const syn_options *o,
                      syn_staged_result *out)
 {
     hb_diag *d = hb_diag_new(a);
-    syn_stage_search *x = syn_stage_tables(a, in->g, &in->model, o, HUGE_VAL, d);
-    double promise = syn_stage_promise(x), whole = HUGE_VAL;
-    if (isfinite(promise)) whole = whole_seconds(in, o, promise);
-    *out = syn_best_stages(x, whole);
-    // Without stages, what takes less than promised was looked for. Stages that take more are
-    // compared with what takes less than they do.
-    if (out->plan && isinf(whole) && out->plan->predicted_sec > promise &&
-        whole_seconds(in, o, out->plan->predicted_sec) < HUGE_VAL)
-        out->plan = NULL;
+    *out = syn_search_stages(a, in->g, &in->model, o, HUGE_VAL, d);
+    if (out->plan && isfinite(whole_seconds(in, o, out->plan->predicted_sec))) out->plan = NULL;
+    syn_finish_stages(a, out);
     return found(d, out);
 }

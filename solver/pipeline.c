@@ -6,7 +6,8 @@
 
 // Of one option: sums of what all layers before a layer take.
 typedef struct sums {
-    double *forward, *work, *ends, *held, *place; // work: forward and backward
+    // work: forward and backward; path: forward, and backward until its gradient can be sent
+    double *forward, *work, *path, *ends, *held, *place;
 } sums;
 
 typedef struct pipeline {
@@ -16,11 +17,20 @@ typedef struct pipeline {
     int n_widths; // different ones
     int *width;   // by option: which
     double *of_width;
-    HB_VEC(double) tau; // that plans can have, ascending
+    HB_VEC(double) tau; // that plans can have, ascending, within the gap
     double least_fill;
-    pl_plan *best;
+    int n_best;
+    pl_plan *best; // so many, on different units, ascending
+    int n_tried;
     bool too_large;
 } pipeline;
+
+// Seconds that a plan must beat.
+static double worth(const pipeline *x)
+{
+    const pl_plan *last = &x->best[x->n_best - 1];
+    return last->n > 0 ? last->sec * (1 - x->p->gap / PL_GAPS) : last->sec;
+}
 
 // --- costs ---
 
@@ -57,17 +67,38 @@ static double work_of(const pipeline *x, int o, int from, int to)
     return x->sum[o].work[to] - x->sum[o].work[from];
 }
 
+// Until its gradient can be sent.
+static double path_of(const pipeline *x, int o, int from, int to)
+{
+    return x->sum[o].path[to] - x->sum[o].path[from];
+}
+
+// Of its backward half behind that.
+static double behind_of(const pipeline *x, int o, int from, int to)
+{
+    return fmax(work_of(x, o, from, to) - path_of(x, o, from, to), 0);
+}
+
 static bool within(double sec, double tau)
 {
     return sec <= tau * (1 + PL_SAME_TIME);
 }
 
-static int under_way(const pl_problem *p, double round, double tau)
+// path: of the stage and those behind it; work, behind: of the stage. What it has no time for
+// behind its messages at this pace is put off.
+static int under_way(const pl_problem *p, double path, double work, double behind, double tau)
 {
     if (p->rounds < 2) return 1;
-    if (round >= tau * p->rounds) return p->rounds;
-    int n = tau > 0 ? (int)ceil(round / tau * (1 - PL_SAME_TIME)) : p->rounds;
-    return n < 1 ? 1 : n;
+    if (path + behind >= tau * p->rounds) return p->rounds;
+    double n = tau > 0 ? ceil((path + behind) / tau * (1 - PL_SAME_TIME)) : p->rounds;
+    if (!within(work, tau)) n += ceil(p->rounds * (work - tau) / behind * (1 - PL_SAME_TIME));
+    return n < 1 ? 1 : n > p->rounds ? p->rounds : (int)n;
+}
+
+// Behind the first micro-batch at a pace, from when it comes to the stage.
+static double fill_of(const pl_problem *p, double path, double work, double behind, double tau)
+{
+    return fmax(path + behind, p->rounds * work - (p->rounds - 1) * tau);
 }
 
 static bool fits(const pipeline *x, int o, int from, int to, int places)
@@ -89,14 +120,21 @@ static void set_taus(pipeline *x)
     for (int o = 0; o < p->n_options; o++)
         for (int i = 0; i < p->n_layers; i++)
             for (int j = i + 1; j <= p->n_layers; j++)
-                HB_PUSH(x->a, &x->tau, work_of(x, o, i, j));
+                for (int late = 0; late <= (behind_of(x, o, i, j) > 0); late++)
+                    HB_PUSH(x->a, &x->tau, late ? path_of(x, o, i, j) : work_of(x, o, i, j));
     for (int i = 1; i < p->n_layers; i++)
         for (int w = 0; w < x->n_widths; w++)
             HB_PUSH(x->a, &x->tau, link_sec(p, i, x->of_width[w], x->of_width[w]));
     qsort(x->tau.p, (size_t)x->tau.n, sizeof(double), ascending);
     int n = 0;
-    for (int i = 0; i < x->tau.n; i++)
-        if (n == 0 || !within(x->tau.p[i], x->tau.p[n - 1])) x->tau.p[n++] = x->tau.p[i];
+    double least = -INFINITY; // of those that the last of them stands for
+    for (int i = 0; i < x->tau.n; i++) {
+        if (x->tau.p[i] > least * (1 + fmax(p->gap / PL_GAPS, PL_SAME_TIME))) {
+            least = x->tau.p[i];
+            n++;
+        }
+        x->tau.p[n - 1] = x->tau.p[i];
+    }
     x->tau.n = n;
 }
 
@@ -109,7 +147,7 @@ static double least_fill(const pipeline *x)
     for (int i = 0; i < x->p->n_layers; i++) {
         double least = INFINITY;
         for (int o = 0; o < x->p->n_options; o++)
-            least = fmin(least, work_of(x, o, i, i + 1));
+            least = fmin(least, i > 0 ? path_of(x, o, i, i + 1) : work_of(x, o, i, i + 1));
         all += least;
     }
     return all + ends;
@@ -122,11 +160,12 @@ static pipeline *open_table(hb_arena *a, const pl_problem *p)
     x->sum = HB_ARRAY(a, sums, p->n_options + 1);
     for (int o = 0; o < p->n_options; o++) {
         const pl_option *v = &p->option[o];
-        x->sum[o] =
-            (sums){sums_of(a, p->n_layers, v->forward, NULL),
-                   sums_of(a, p->n_layers, v->forward, v->backward),
-                   sums_of(a, p->n_layers, v->ends, NULL), sums_of(a, p->n_layers, v->held, NULL),
-                   sums_of(a, p->n_layers, v->place, NULL)};
+        x->sum[o] = (sums){sums_of(a, p->n_layers, v->forward, NULL),
+                           sums_of(a, p->n_layers, v->forward, v->backward),
+                           sums_of(a, p->n_layers, v->forward, v->sent),
+                           sums_of(a, p->n_layers, v->ends, NULL),
+                           sums_of(a, p->n_layers, v->held, NULL),
+                           sums_of(a, p->n_layers, v->place, NULL)};
     }
     set_widths(x);
     set_taus(x);
@@ -136,42 +175,44 @@ static pipeline *open_table(hb_arena *a, const pl_problem *p)
 
 // --- a given plan ---
 
-// Its slowest stage or message; the fill, if not NULL.
-static double bottleneck(const pipeline *x, const pl_plan *plan, double *fill)
+// Of the message behind stage s.
+static double link_behind(const pipeline *x, const pl_plan *plan, int s)
 {
-    double tau = 0, round = 0, most = 0;
-    for (int s = plan->n - 1; s >= 0; s--) {
+    if (s + 1 >= plan->n) return 0;
+    const pl_stage *g = &plan->stage[s], *h = &plan->stage[s + 1];
+    return link_sec(x->p, h->first, x->p->option[g->option].width, x->p->option[h->option].width);
+}
+
+// The pace of its slowest stage or message.
+static double bottleneck(const pipeline *x, const pl_plan *plan)
+{
+    double tau = 0;
+    for (int s = 0; s < plan->n; s++) {
         const pl_stage *g = &plan->stage[s];
-        int to = g->first + g->n_layers;
-        const sums *c = &x->sum[g->option];
-        double link = s + 1 < plan->n ? link_sec(x->p, to, x->p->option[g->option].width,
-                                                 x->p->option[plan->stage[s + 1].option].width)
-                                      : 0;
-        double work = work_of(x, g->option, g->first, to);
-        tau = fmax(tau, fmax(work, link));
-        round += work + 2 * link;
-        most = fmax(round + c->ends[to] - c->ends[g->first],
-                    s + 1 < plan->n ? c->forward[to] - c->forward[g->first] + link + most : 0);
+        double path = path_of(x, g->option, g->first, g->first + g->n_layers);
+        tau = fmax(tau, fmax(path, link_behind(x, plan, s)));
     }
-    if (fill) *fill = most;
     return tau;
 }
 
-// Sets what is under way at a bottleneck. False if it does not fit.
-static bool set_under_way(const pipeline *x, pl_plan *plan, double tau)
+// Sets seconds and what is under way at a pace. False if it does not fit.
+static bool set_pace(const pipeline *x, pl_plan *plan, double tau)
 {
-    double round = 0;
+    double path = 0, fill = 0;
     for (int s = plan->n - 1; s >= 0; s--) {
         pl_stage *g = &plan->stage[s];
         int to = g->first + g->n_layers;
-        round += work_of(x, g->option, g->first, to);
-        if (s + 1 < plan->n)
-            round += 2 * link_sec(x->p, to, x->p->option[g->option].width,
-                                  x->p->option[plan->stage[s + 1].option].width);
-        g->under_way = under_way(x->p, round, tau);
+        const sums *c = &x->sum[g->option];
+        double work = work_of(x, g->option, g->first, to),
+               behind = behind_of(x, g->option, g->first, to), link = link_behind(x, plan, s);
+        path += path_of(x, g->option, g->first, to) + 2 * link;
+        fill = fmax(fill_of(x->p, path, work, behind, tau) + c->ends[to] - c->ends[g->first],
+                    s + 1 < plan->n ? c->forward[to] - c->forward[g->first] + link + fill : 0);
+        g->under_way = under_way(x->p, path, work, behind, tau);
         if (!fits(x, g->option, g->first, to, g->under_way)) return false;
     }
     plan->tau = tau;
+    plan->sec = (x->p->rounds - 1) * tau + fill;
     return true;
 }
 
@@ -179,19 +220,19 @@ double pl_value(const pl_problem *p, pl_plan *plan)
 {
     hb_arena *a = hb_arena_new();
     pipeline *x = open_table(a, p);
-    double fill, least = bottleneck(x, plan, &fill), sec = INFINITY;
-    for (int i = 0; i < x->tau.n && isinf(sec); i++)
-        if (within(least, x->tau.p[i]) && set_under_way(x, plan, x->tau.p[i]))
-            sec = (p->rounds - 1) * x->tau.p[i] + fill;
+    double least = bottleneck(x, plan);
+    bool ok = set_pace(x, plan, least);
+    for (int i = 0; i < x->tau.n && !ok; i++)
+        ok = within(least, x->tau.p[i]) && set_pace(x, plan, x->tau.p[i]);
     hb_arena_free(a);
-    return sec;
+    return ok ? plan->sec : (double)INFINITY;
 }
 
 // --- the dynamic program of one bottleneck ---
 
 typedef struct entry { // a way to have the last layers on some units
-    double round, fill;
-    int next, behind; // in the state; the entry that its first stage was put before. 0: none
+    double path, fill;
+    int next, later; // in the state; the entry that its first stage was put before. 0: none
     int option, n_layers, n;
 } entry;
 
@@ -199,11 +240,12 @@ typedef struct chart {
     hb_arena *a;
     const pipeline *x;
     double tau;
+    double slack;              // seconds of a fill, as a stage: that the gap allows
     int *radix, *unit, *scale; // by kind: values of a digit; what it counts; its place value
     int n_sets, n_open;
     int *open;                        // options that have any layer in time
     int *place;                       // by these: what taking their units adds to a set
-    double *rest_forward, *rest_work; // by layer: least of all layers before it
+    double *rest_forward, *rest_path; // by layer: least of all layers before it
     double *reach;                    // by kind: most layers that one more unit may take
     int *head;                        // by state: its entries
     bool *any;                        // by set: has it a state with entries
@@ -213,7 +255,7 @@ typedef struct chart {
 static bool has_a_layer(const pipeline *x, int o, double tau)
 {
     for (int i = 0; i < x->p->n_layers; i++)
-        if (within(work_of(x, o, i, i + 1), tau)) return true;
+        if (within(path_of(x, o, i, i + 1), tau)) return true;
     return false;
 }
 
@@ -257,8 +299,8 @@ static double least_of(const chart *c, int layer, bool forward)
     double least = INFINITY;
     for (int i = 0; i < c->n_open; i++) {
         const sums *s = &c->x->sum[c->open[i]];
-        const double *v = forward ? s->forward : s->work;
-        if (within(s->work[layer + 1] - s->work[layer], c->tau))
+        const double *v = forward ? s->forward : s->path;
+        if (within(s->path[layer + 1] - s->path[layer], c->tau))
             least = fmin(least, v[layer + 1] - v[layer]);
     }
     return least;
@@ -273,7 +315,7 @@ static void set_reach(chart *c)
         const pl_option *o = &p->option[c->open[i]];
         int most = 0, units = 0;
         for (int from = 0, to = 0; to <= p->n_layers; to++) {
-            while (from < to && !within(work_of(c->x, c->open[i], from, to), c->tau))
+            while (from < to && !within(path_of(c->x, c->open[i], from, to), c->tau))
                 from++;
             most = to - from > most ? to - from : most;
         }
@@ -297,7 +339,9 @@ static double left_to_others(const chart *c, int set)
 static bool open_chart(chart *c, const pipeline *x, double tau)
 {
     const pl_problem *p = x->p;
+    int most = p->n_layers < p->most_stages ? p->n_layers : p->most_stages;
     *c = (chart){.a = hb_arena_new(), .x = x, .tau = tau};
+    c->slack = p->gap / PL_GAPS * (p->rounds - 1) * tau / most;
     c->open = HB_ARRAY(c->a, int, p->n_options + 1);
     c->place = HB_ARRAY(c->a, int, p->n_options + 1);
     c->radix = HB_ARRAY(c->a, int, p->n_kinds + 1);
@@ -305,7 +349,7 @@ static bool open_chart(chart *c, const pipeline *x, double tau)
     c->scale = HB_ARRAY(c->a, int, p->n_kinds + 1);
     c->reach = HB_ARRAY(c->a, double, p->n_kinds + 1);
     c->rest_forward = HB_ARRAY(c->a, double, p->n_layers + 1);
-    c->rest_work = HB_ARRAY(c->a, double, p->n_layers + 1);
+    c->rest_path = HB_ARRAY(c->a, double, p->n_layers + 1);
     for (int o = 0; o < p->n_options; o++)
         if (has_a_layer(x, o, tau)) c->open[c->n_open++] = o;
     if (c->n_open == 0 || !number_sets(c)) return c->n_open == 0;
@@ -316,7 +360,7 @@ static bool open_chart(chart *c, const pipeline *x, double tau)
     set_reach(c);
     for (int l = 0; l < p->n_layers; l++) {
         c->rest_forward[l + 1] = c->rest_forward[l] + least_of(c, l, true);
-        c->rest_work[l + 1] = c->rest_work[l] + least_of(c, l, false);
+        c->rest_path[l + 1] = c->rest_path[l] + least_of(c, l, false);
     }
     return true;
 }
@@ -335,11 +379,11 @@ static bool takes(const chart *c, int set, int option)
 static void add_entry(chart *c, int state, const entry *e)
 {
     for (int i = c->head[state]; i > 0; i = c->entries.p[i].next)
-        if (c->entries.p[i].round <= e->round && c->entries.p[i].fill <= e->fill) return;
+        if (c->entries.p[i].path <= e->path && c->entries.p[i].fill <= e->fill + c->slack) return;
     int *link = &c->head[state];
     while (*link > 0) {
         entry *other = &c->entries.p[*link];
-        if (e->round <= other->round && e->fill <= other->fill)
+        if (e->path <= other->path && e->fill <= other->fill)
             *link = other->next;
         else
             link = &other->next;
@@ -352,28 +396,29 @@ static void add_entry(chart *c, int state, const entry *e)
 
 // Puts stages of an option before what an entry has, which begins with layer `to`; set: with the
 // option's units; rest: layers that units outside it may take.
-static void put_before(chart *c, int behind, int to, int option, int set, double rest)
+static void put_before(chart *c, int later, int to, int option, int set, double rest)
 {
     const pipeline *x = c->x;
     const pl_problem *p = x->p;
-    const entry e = c->entries.p[behind];
+    const entry e = c->entries.p[later];
     const sums *s = &x->sum[option];
     double link = e.n > 0 ? link_sec(p, to, p->option[option].width, p->option[e.option].width) : 0,
-           limit = x->best->sec - (p->rounds - 1) * c->tau;
+           limit = worth(x) - (p->rounds - 1) * c->tau;
     if (!within(link, c->tau)) return;
     for (int from = rest < to - 1 ? (int)rest : to - 1; from >= 0; from--) {
-        double work = s->work[to] - s->work[from];
-        if (!within(work, c->tau)) break;
+        double path = s->path[to] - s->path[from], work = s->work[to] - s->work[from],
+               behind = behind_of(x, option, from, to);
+        if (!within(path, c->tau)) break;
         if (to - from == p->n_layers && p->least_stages > 1) break;
-        entry n = {.round = e.round + work + 2 * link,
-                   .behind = behind,
+        entry n = {.path = e.path + path + 2 * link,
+                   .later = later,
                    .option = option,
                    .n_layers = to - from,
                    .n = e.n + 1};
-        n.fill = fmax(n.round + s->ends[to] - s->ends[from],
+        n.fill = fmax(fill_of(p, n.path, work, behind, c->tau) + s->ends[to] - s->ends[from],
                       e.n > 0 ? s->forward[to] - s->forward[from] + link + e.fill : 0);
-        if (!fits(x, option, from, to, under_way(p, n.round, c->tau))) break;
-        if (n.fill + c->rest_forward[from] >= limit || n.round + c->rest_work[from] >= limit)
+        if (!fits(x, option, from, to, under_way(p, n.path, work, behind, c->tau))) break;
+        if (n.fill + c->rest_forward[from] >= limit || n.path + c->rest_path[from] >= limit)
             continue;
         c->any[set] = true;
         add_entry(
@@ -401,35 +446,59 @@ static void read_plan(const chart *c, int e, pl_plan *out)
 {
     int first = 0;
     out->n = 0;
-    for (; c->entries.p[e].n > 0; e = c->entries.p[e].behind) {
+    for (; c->entries.p[e].n > 0; e = c->entries.p[e].later) {
         const entry *v = &c->entries.p[e];
         out->stage[out->n++] = (pl_stage){v->option, first, v->n_layers, 0};
         first += v->n_layers;
     }
 }
 
-// The entry of all layers with the least fill, 0: none.
-static int best_entry(const chart *c)
+// The entry of all layers on a set of units with the least fill, 0: none.
+static int best_entry(const chart *c, int set)
 {
     int n_widths = c->x->n_widths, layers = c->x->p->n_layers, found = 0;
-    for (int set = 0; set < c->n_sets; set++)
-        for (int w = 0; w < n_widths && c->any[set]; w++)
-            for (int e = c->head[(set * (layers + 1) + layers) * n_widths + w]; e > 0;
-                 e = c->entries.p[e].next)
-                if (!found || c->entries.p[e].fill < c->entries.p[found].fill) found = e;
+    for (int w = 0; w < n_widths && c->any[set]; w++)
+        for (int e = c->head[(set * (layers + 1) + layers) * n_widths + w]; e > 0;
+             e = c->entries.p[e].next)
+            if (!found || c->entries.p[e].fill < c->entries.p[found].fill) found = e;
     return found;
 }
 
-// The best plan with no slower bottleneck than tau, if it is better than the best one known.
+static bool same_units(const pl_problem *p, const pl_plan *x, const pl_plan *y)
+{
+    for (int k = 0; k < p->n_kinds; k++) {
+        int more = 0;
+        for (int s = 0; s < x->n; s++)
+            more += p->option[x->stage[s].option].take[k];
+        for (int s = 0; s < y->n; s++)
+            more -= p->option[y->stage[s].option].take[k];
+        if (more != 0) return false;
+    }
+    return true;
+}
+
+// Puts a plan among the best ones, if it is better than the last of them.
+static void keep(pipeline *x, const pl_plan *plan)
+{
+    int at = 0, out = 0; // the place of the one that it replaces
+    while (out < x->n_best - 1 && x->best[out].n > 0 && !same_units(x->p, plan, &x->best[out]))
+        out++;
+    if (plan->sec >= x->best[out].sec) return;
+    while (at < out && x->best[at].sec <= plan->sec)
+        at++;
+    memmove(&x->best[at + 1], &x->best[at], sizeof *plan * (size_t)(out - at));
+    x->best[at] = *plan;
+}
+
+// The best plans with no slower pace than tau, if they are better than the best ones known.
 // Returns what fill all such plans have at least.
 static double solve(pipeline *x, double tau)
 {
     const pl_problem *p = x->p;
     chart c;
-    int found = 0;
     bool ok = open_chart(&c, x, tau);
-    double limit = x->best->sec - (p->rounds - 1) * tau, fill = 0;
-    x->best->n_tried++;
+    double limit = worth(x) - (p->rounds - 1) * tau, fill = INFINITY;
+    x->n_tried++;
     x->too_large = x->too_large || !ok;
     if (ok && c.n_open > 0 && limit > 0) {
         c.head = HB_ARRAY(c.a, int, (size_t)c.n_sets *(size_t)((p->n_layers + 1) * x->n_widths));
@@ -438,21 +507,19 @@ static double solve(pipeline *x, double tau)
         c.head[0] = 1;
         c.any = HB_ARRAY(c.a, bool, c.n_sets);
         c.any[0] = true;
-        for (int set = 0; set < c.n_sets; set++)
+        for (int set = 0; set < c.n_sets; set++) {
             walk_set(&c, set);
-        found = best_entry(&c);
-    }
-    if (found) {
-        fill = c.entries.p[found].fill;
-        pl_plan plan = *x->best;
-        read_plan(&c, found, &plan);
-        double least = bottleneck(x, &plan, NULL);
-        if (!set_under_way(x, &plan, least)) (void)set_under_way(x, &plan, least = tau);
-        plan.sec = (p->rounds - 1) * least + fill;
-        *x->best = plan;
+            int e = best_entry(&c, set);
+            if (e == 0) continue;
+            fill = fmin(fill, c.entries.p[e].fill);
+            pl_plan plan;
+            read_plan(&c, e, &plan);
+            if (!set_pace(x, &plan, bottleneck(x, &plan))) (void)set_pace(x, &plan, tau);
+            keep(x, &plan);
+        }
     }
     hb_arena_free(c.a);
-    return found ? fill : fmax(limit, x->least_fill);
+    return isfinite(fill) ? fill : fmax(limit, x->least_fill);
 }
 
 // --- every bottleneck ---
@@ -460,7 +527,7 @@ static double solve(pipeline *x, double tau)
 // Those from number lo to hi, all of which have at least this fill.
 static void look(pipeline *x, int lo, int hi, double fill)
 {
-    if (lo > hi || x->too_large || (x->p->rounds - 1) * x->tau.p[lo] + fill >= x->best->sec) return;
+    if (lo > hi || x->too_large || (x->p->rounds - 1) * x->tau.p[lo] + fill >= worth(x)) return;
     int mid = lo + (hi - lo) / 2;
     double at = solve(x, x->tau.p[mid]);
     look(x, lo, mid - 1, fmax(at, fill));
@@ -471,7 +538,7 @@ static void look(pipeline *x, int lo, int hi, double fill)
 static int last_worth(const pipeline *x)
 {
     int i = x->tau.n - 1;
-    while (i >= 0 && (x->p->rounds - 1) * x->tau.p[i] + x->least_fill >= x->best->sec)
+    while (i >= 0 && (x->p->rounds - 1) * x->tau.p[i] + x->least_fill >= worth(x))
         i--;
     return i;
 }
@@ -491,7 +558,7 @@ static bool covers(const pipeline *x, double tau)
         for (int i = 0; i < c.n_open; i++) {
             if (!takes(&c, set, c.open[i])) continue;
             int to = p->n_layers - most[set], from = to;
-            while (from > 0 && within(work_of(x, c.open[i], from - 1, to), tau))
+            while (from > 0 && within(path_of(x, c.open[i], from - 1, to), tau))
                 from--;
             int *v = &most[set + c.place[i]];
             if (p->n_layers - from > *v) *v = p->n_layers - from;
@@ -523,7 +590,7 @@ static void look_at_all(pipeline *x, int first)
          i += step, step *= 2) {
         at[n] = i;
         fill[n++] = solve(x, x->tau.p[i]);
-        if (x->best->n > 0) break;
+        if (x->best[x->n_best - 1].n > 0) break;
     }
     for (int k = n - 1; k > 0; k--)
         look(x, at[k - 1] + 1, at[k] - 1, fill[k]);
@@ -533,14 +600,18 @@ static void look_at_all(pipeline *x, int first)
     look(x, at[n - 1] + 1, last - 1, least);
 }
 
-pl_status pl_search(const pl_problem *p, double worth, pl_plan *out)
+pl_status pl_search(const pl_problem *p, double less, int n, pl_plan *out)
 {
     hb_arena *a = hb_arena_new();
     pipeline *x = open_table(a, p);
-    *out = (pl_plan){.sec = worth};
+    for (int i = 0; i < n; i++)
+        out[i] = (pl_plan){.sec = less};
+    x->n_best = n;
     x->best = out;
     look_at_all(x, p->rounds > 1 ? first_cover(x) : x->tau.n - 1);
     bool large = x->too_large;
+    for (int i = 0; i < n; i++)
+        out[i].n_tried = x->n_tried;
     hb_arena_free(a);
     return large ? PL_TOO_LARGE : out->n > 0 ? PL_OK : PL_NONE;
 }

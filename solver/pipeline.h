@@ -4,19 +4,26 @@
 // option: a group of units, and what every layer takes there. Every unit is in at most one stage;
 // some may stay out. A step of m micro-batches takes
 //
-//     (m - 1) tau + fill                       tau    the slowest stage, forward and backward, or
-//                                                     the slowest message
-//     fill = max over stages s of              what the first micro-batch passes until the last
-//            sum_{t < s}  (forward_t + link)   stage is done that has work behind the micro-batches
-//          + sum_{t >= s} (forward_t + backward_t + 2 link) + ends_s
+//     (m - 1) tau + fill     tau    the pace: of the slowest stage, forward and backward until its
+//                                   gradient is sent, or of the slowest message, or slower
+//     fill = max over stages s of             what the first micro-batch passes until the last
+//            sum_{t < s} (forward_t + link)   stage is done that has work behind the micro-batches
+//          + max(sum_{t >= s} (forward_t + sent_t + 2 link) + behind_s, m work_s - (m - 1) tau)
+//          + ends_s
+//
+//     sent      of backward: until the gradient is sent
+//     behind    the rest of it: done when the stage has nothing else to do, or put off
+//     work      forward + backward
 //
 // A stage keeps ceil(round / tau) micro-batches under way, where round is what one takes from its
-// forward half there to its backward half, so that it never waits for a place; at most m. They must
-// fit: held + under way x place <= room.
+// forward half there to the end of its backward half, so that it never waits for a place; besides,
+// those of which it puts off the rest, m (work - tau) / behind; at most m. They must fit:
+// held + under way x place <= room. Where gradients are sent last, tau is the slowest stage's work.
 //
-// Exact: every tau that a plan can have is looked at or bounded away. For a given tau a dynamic
-// program goes over the layers from the last to the first and over the multiset of units used; a
-// state keeps every pair (round, fill) that no other one beats in both.
+// Exact but for a gap: every tau that a plan can have is looked at or bounded away. For a given tau
+// a dynamic program goes over the layers from the last to the first and over the multiset of units
+// used; a state keeps every pair (path, fill) that no other one beats in both; path: the sum over t
+// >= s.
 
 #ifndef HAP_SOLVER_PIPELINE_H
 #define HAP_SOLVER_PIPELINE_H
@@ -27,9 +34,9 @@
 typedef struct pl_option {
     const int *take; // units, by kind; one at least
     double width;    // bytes/s of all its machines' network links; INFINITY: it needs none
-    // By layer: seconds of a micro-batch, seconds a step; bytes that lie there always and for each
-    // micro-batch under way; none is negative.
-    const double *forward, *backward, *ends, *held, *place;
+    // By layer: seconds of a micro-batch (sent: at most backward), seconds a step; bytes that lie
+    // there always and for each micro-batch under way; none is negative.
+    const double *forward, *backward, *sent, *ends, *held, *place;
     double room; // bytes
 } pl_option;
 
@@ -40,6 +47,7 @@ typedef struct pl_problem {
     const double *border; // by layer: bytes of a micro-batch that come from the one before
     double latency;       // seconds of a message beside its bytes
     int rounds;           // micro-batches
+    double gap;           // share: so much more than the best may be taken, for less work
     int least_stages;     // 1 or 2
     int most_stages;      // at most PL_MAX_STAGES
 } pl_problem;
@@ -57,11 +65,12 @@ typedef struct pl_plan {
 
 typedef enum { PL_OK, PL_NONE, PL_TOO_LARGE } pl_status;
 
-// Only plans of less than `worth` seconds count (INFINITY: all). NONE: there is none.
-pl_status pl_search(const pl_problem *p, double worth, pl_plan *out);
+// The n best plans, no two of them on the same units, ascending; less than n: the others have no
+// stage. Only plans of less than so many seconds count (INFINITY: all). NONE: there is none.
+pl_status pl_search(const pl_problem *p, double less, int n, pl_plan *out);
 
-// Seconds of a plan at its least tau of those that the table has, by the formula above; INFINITY if
-// it does not fit. Fills tau and under_way.
+// Seconds of a plan at its slowest stage's or message's pace, or at the least of the table's that
+// it fits at, by the formula above; INFINITY if it does not fit. Fills tau, under_way and sec.
 double pl_value(const pl_problem *p, pl_plan *plan);
 
 #endif

@@ -38,6 +38,7 @@
 #define PL_MAX_STAGES 64        // of a plan; ir/stages.h has as many [size]
 #define PL_MAX_CELLS  (1 << 24) // sets of units x layers x widths: more is too large [set]
 #define PL_MAX_TRIES  32        // bottlenecks, each twice as far from the one before [size]
+#define PL_GAPS       3         // places that share a gap: bottlenecks, plans, ways of a state [set]
 #define PL_SAME_TIME  1e-9      // share: bottlenecks so near each other are one [float]
 
 // --- repeated layers (ms_tile.c, ms_search.c) ---

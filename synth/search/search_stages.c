@@ -34,7 +34,7 @@ typedef struct found { // the quickest pipeline of one table
     int64_t micro;
 } found;
 
-struct syn_stage_search {
+typedef struct searcher {
     hb_arena *a;
     ir_graph *step;
     const cost_model *m;
@@ -45,16 +45,17 @@ struct syn_stage_search {
     HB_VEC(group) groups;
     HB_VEC(asked) known;
     HB_VEC(syn_chunk *) chunks; // by power of two, twice: not again, again; NULL: not yet
-    HB_VEC(found) found;
-    double best;              // of all tables
-    syn_staged_result lead;   // the best plan
-    hb_arena *of_lead;        // where it lies
-    syn_known_stages *stages; // of it
-    double lead_sec;          // less than which counts
-    hb_str why;
+    HB_VEC(found) found;        // not planned yet
+    double best;                // of all tables
+    // The best plan, where it lies, its pipeline and stages; less than which counts.
+    syn_staged_result lead;
+    hb_arena *of_lead;
+    found lead_found;
+    syn_known_stages *stages;
+    double lead_sec;
+    hb_str why; // there is no table
     double begin;
-};
-typedef syn_stage_search searcher;
+} searcher;
 
 // --- groups ---
 
@@ -226,7 +227,7 @@ static bool memory_binds(const searcher *x, const pl_problem *p, double worth)
     for (int i = 0; i < p->n_options; i++)
         option[i].room = INFINITY;
     roomy.option = option;
-    return pl_search(&roomy, worth, &plan) == PL_OK;
+    return pl_search(&roomy, worth, 1, &plan) == PL_OK;
 }
 
 // Where as many micro-batches fit as stages follow, how many are under way is left to the orders.
@@ -243,10 +244,18 @@ static void leave_room(const pl_problem *p, pl_plan *plan)
     }
 }
 
-// The quickest pipeline with these groups and micro-batches; again: stages may compute their blocks
-// again. Its seconds, INFINITY if none is near the best; then whether memory is why.
-static double look_at(searcher *x, const grouping *g, int64_t micro, bool again, double worth,
-                      bool *tight)
+// As many sets of machines as there may be in one table.
+static bool few_sets(const searcher *x, int most)
+{
+    double sets = 1;
+    for (int k = 0; k < x->kinds.n; k++)
+        sets *= x->kinds.p[k].n + 1;
+    return sets <= most;
+}
+
+// The quickest pipelines with these groups and micro-batches; again: stages may compute their
+// blocks again. Its seconds, INFINITY if none is near the best; then whether memory is why.
+static double look_at(searcher *x, const grouping *g, int64_t micro, bool again, bool *tight)
 {
     const syn_chunk *c = chunk_of(x, micro, again);
     int most = 2 * g->group.n + 1;
@@ -269,24 +278,30 @@ static double look_at(searcher *x, const grouping *g, int64_t micro, bool again,
                     .border = c->border,
                     .latency = x->m->cluster->network_latency,
                     .rounds = (int)micro,
+                    .gap = SYN_STAGE_GAP,
                     .least_stages = 2,
                     .most_stages = IR_MAX_STAGES};
-    worth = fmin(worth, x->best * SYN_STAGE_NEAR);
-    pl_status s = pl_search(&p, worth, &f.plan);
-    say_table(x, &p, again, &f.plan);
+    double worth = fmin(x->lead_sec * SYN_STAGE_NEAR, x->best * SYN_STAGE_FAR);
+    pl_plan plan[SYN_STAGE_OTHERS];
+    int n_plans = few_sets(x, SYN_STAGE_SETS) ? SYN_STAGE_OTHERS : 1;
+    pl_status s = pl_search(&p, worth, n_plans, plan);
+    say_table(x, &p, again, plan);
     if (s != PL_OK) {
         *tight = s == PL_NONE && memory_binds(x, &p, worth);
         return INFINITY;
     }
-    leave_room(&p, &f.plan);
     f.table = hb_copy(x->a, &p, sizeof p);
-    HB_PUSH(x->a, &x->found, f);
-    if (f.plan.sec < x->best) x->best = f.plan.sec;
-    return f.plan.sec;
+    for (int i = 0; i < n_plans && plan[i].n > 0; i++) {
+        f.plan = plan[i];
+        leave_room(&p, &f.plan);
+        HB_PUSH(x->a, &x->found, f);
+    }
+    x->best = fmin(x->best, plan->sec);
+    return plan->sec;
 }
 
 // Fewer and fewer micro-batches, from one row a machine on, until two numbers do no better.
-static double look_at_all(searcher *x, const grouping *g, double worth)
+static double look_at_all(searcher *x, const grouping *g)
 {
     double best = INFINITY;
     int64_t most = 1, wish = x->o->micro_batches;
@@ -295,42 +310,13 @@ static double look_at_all(searcher *x, const grouping *g, double worth)
         most *= 2;
     for (int64_t k = wish > 0 ? wish : most; k > 0 && worse < 2 && !over(x); k /= 2) {
         bool tight;
-        double sec = look_at(x, g, k, false, worth, &tight);
-        if (tight) sec = fmin(sec, look_at(x, g, k, true, worth, &tight));
+        double sec = look_at(x, g, k, false, &tight);
+        if (tight) sec = fmin(sec, look_at(x, g, k, true, &tight));
         worse = sec < best ? 0 : isinf(x->best) ? worse : worse + 1;
         best = fmin(best, sec);
         if (wish > 0) break;
     }
     return best;
-}
-
-// As many sets of machines as there may be in one table.
-static bool few_sets(const searcher *x, int most)
-{
-    double sets = 1;
-    for (int k = 0; k < x->kinds.n; k++)
-        sets *= x->kinds.p[k].n + 1;
-    return sets <= most;
-}
-
-static void make_tables(searcher *x, double worth)
-{
-    double best = INFINITY;
-    int most = 0, worse = 0;
-    for (int k = 0; k < x->kinds.n; k++)
-        most = x->kinds.p[k].n > most ? x->kinds.p[k].n : most;
-    if (few_sets(x, SYN_STAGE_SETS)) {
-        grouping any = {.least = 0};
-        if (any_groups(x, few_sets(x, SYN_STAGE_MIXED), &any)) (void)look_at_all(x, &any, worth);
-        return;
-    }
-    for (int n = 1; n <= most && worse < 2 && !over(x); n *= 2) {
-        grouping equal = {.least = 0};
-        if (!equal_groups(x, n, &equal)) return;
-        double sec = look_at_all(x, &equal, worth);
-        worse = sec < best ? 0 : isinf(x->best) ? worse : worse + 1;
-        best = fmin(best, sec);
-    }
 }
 
 // --- plans ---
@@ -435,7 +421,7 @@ static void move_layers(searcher *x, found *f)
         for (int i = 2; i < 2 * f->plan.n && tries < SYN_STAGE_MOVES && !over(x); i++) {
             found g;
             if (!move_layer(f, i / 2, i % 2, &g)) continue;
-            if (g.plan.sec > f->plan.sec * SYN_STAGE_MOVED) continue;
+            if (g.plan.sec > x->lead_sec * SYN_STAGE_NEAR) continue;
             tries++;
             if (!try_plan(x, x->of_lead, x->stages, &g)) continue;
             *f = g;
@@ -444,62 +430,72 @@ static void move_layers(searcher *x, found *f)
     }
 }
 
-// The best of the quickest pipelines, planned in full.
+// Plans the quickest pipelines of the tables made since the last time in full.
 static void plan_best(searcher *x)
 {
-    found *best = NULL;
     if (x->found.n > 0) qsort(x->found.p, (size_t)x->found.n, sizeof *x->found.p, by_seconds);
     for (int i = 0; i < x->found.n && i < SYN_STAGE_PLANS && !(x->lead.plan && over(x)); i++) {
         found *f = &x->found.p[i];
         if (f->plan.sec > x->lead_sec * SYN_STAGE_NEAR || hb_diag_count(x->d) > 0) break;
         hb_arena *a = hb_arena_within(x->a);
         syn_known_stages *known = syn_known_stages_new(a);
-        if (try_plan(x, a, known, f)) {
-            hb_arena_free(x->of_lead);
-            x->of_lead = a;
-            x->stages = known;
-            best = f;
-        } else {
+        if (!try_plan(x, a, known, f)) {
             hb_arena_free(a);
+            continue;
         }
+        if (x->of_lead) hb_arena_free(x->of_lead);
+        x->of_lead = a;
+        x->stages = known;
+        x->lead_found = *f;
     }
-    if (best && hb_diag_count(x->d) == 0) move_layers(x, best);
+    x->found.n = 0;
 }
 
-syn_stage_search *syn_stage_tables(hb_arena *a, ir_graph *step, const cost_model *m,
-                                   const syn_options *o, double worth, hb_diag *d)
+// Groups of one size after the other; what is known then bounds what the next may take.
+static void look_at_groups(searcher *x)
 {
-    searcher *x = HB_NEW(a, searcher);
-    *x = (searcher){.a = a,
-                    .step = step,
-                    .m = m,
-                    .o = hb_copy(a, o, sizeof *o),
-                    .d = d,
-                    .best = INFINITY,
-                    .begin = pool_now(),
-                    .layers = syn_layers_new(a, step)};
-    x->why = m->cluster->n_machines < 2 ? HB_STR("stages want two machines or more")
-                                        : HB_STR("stages want two layers or more");
-    if (!x->layers || m->cluster->n_machines < 2) return x;
-    x->why = HB_STR("no stages fit in memory");
-    find_kinds(x);
-    make_tables(x, worth * SYN_STAGE_NEAR); // as near are planned in full
-    if (isfinite(worth) || x->found.n > 0) x->why = (hb_str){0};
-    return x;
+    double best = INFINITY;
+    int most = 0, worse = 0;
+    for (int k = 0; k < x->kinds.n; k++)
+        most = x->kinds.p[k].n > most ? x->kinds.p[k].n : most;
+    if (few_sets(x, SYN_STAGE_SETS)) {
+        grouping any = {.least = 0};
+        if (any_groups(x, few_sets(x, SYN_STAGE_MIXED), &any)) (void)look_at_all(x, &any);
+        plan_best(x);
+        return;
+    }
+    for (int n = 1; n <= most && worse < 2 && !over(x); n *= 2) {
+        grouping equal = {.least = 0};
+        if (!equal_groups(x, n, &equal)) return;
+        double sec = look_at_all(x, &equal);
+        worse = sec < best ? 0 : isinf(x->best) ? worse : worse + 1;
+        best = fmin(best, sec);
+        plan_best(x);
+    }
 }
 
-double syn_stage_promise(const syn_stage_search *x)
+syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_model *m,
+                                    const syn_options *o, double worth, hb_diag *d)
 {
-    return x->best * SYN_STAGE_NEAR;
-}
-
-syn_staged_result syn_best_stages(syn_stage_search *x, double worth)
-{
-    x->lead_sec = worth;
-    x->lead = (syn_staged_result){.status = SYN_INFEASIBLE, .why = x->why};
-    plan_best(x);
-    syn_staged_result r = x->lead;
-    if (r.plan) r.plan->plan_sec = pool_now() - x->begin;
-    syn_finish_stages(x->a, &r);
-    return r;
+    searcher x = {.a = a,
+                  .step = step,
+                  .m = m,
+                  .o = o,
+                  .d = d,
+                  .best = INFINITY,
+                  .lead_sec = worth,
+                  .begin = pool_now(),
+                  .layers = syn_layers_new(a, step)};
+    hb_str few = m->cluster->n_machines < 2 ? HB_STR("stages want two machines or more")
+                                            : HB_STR("stages want two layers or more");
+    x.lead = (syn_staged_result){.status = SYN_INFEASIBLE, .why = few};
+    if (!x.layers || m->cluster->n_machines < 2) return x.lead;
+    x.lead.why = (hb_str){0};
+    x.why = HB_STR("no stages fit in memory");
+    find_kinds(&x);
+    look_at_groups(&x);
+    if (isinf(worth) && isinf(x.best)) x.lead.why = x.why;
+    if (x.lead.plan && hb_diag_count(d) == 0) move_layers(&x, &x.lead_found);
+    if (x.lead.plan) x.lead.plan->plan_sec = pool_now() - x.begin;
+    return x.lead;
 }

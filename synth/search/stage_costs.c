@@ -146,9 +146,9 @@ typedef struct cutting {
     const syn_layers *layers;
     syn_slot slot;
     cost_timeline time;
-    int *layer;                 // by node of the graph: its few layer, -1
-    double *forward, *backward; // by few layer
-    double before, after;       // seconds: ahead of the micro-batches, behind them
+    int *layer;                        // by node of the graph: its few layer, -1
+    double *forward, *backward, *sent; // by few layer
+    double before, after;              // seconds: ahead of the micro-batches, behind them
 } cutting;
 
 // The few layer of every node: of its own, or of the one that it differentiates.
@@ -233,6 +233,45 @@ static void cut_times(hb_arena *a, cutting *c)
     cut_half(c, middle, end, HALF_BACKWARD, c->backward);
     for (int l = 0; l < c->layers->n_few && end > middle; l++)
         c->backward[l] *= (start + round - middle) / (end - middle);
+}
+
+// Which nodes of backward halves make what the layer before reads; others may be done when that has
+// been sent.
+static bool *feeds_before(hb_arena *a, const cutting *c)
+{
+    const ir_graph *g = c->p->g;
+    bool *feeds = HB_ARRAY(a, bool, g->nodes.n + 1);
+    for (int k = g->nodes.n - 1; k >= 0; k--) {
+        const ir_node *n = &g->nodes.p[k];
+        for (int i = 0; half_of_node(g, k) == HALF_BACKWARD && i < n->n_in; i++) {
+            int by = g->tensors.p[n->in[i]].producer;
+            bool down = by >= 0 && c->layer[k] >= 0 && c->layer[k] < c->layer[by];
+            if (by >= 0 && (feeds[k] || down)) feeds[by] = true;
+        }
+    }
+    return feeds;
+}
+
+// Seconds of a backward half until what the layer before reads is made, as long as what is done for
+// it takes a share of the layer's work.
+static void cut_sent(hb_arena *a, cutting *c)
+{
+    int n = c->layers->n_few;
+    bool *feeds = feeds_before(a, c);
+    double *work = HB_ARRAY(a, double, n + 1), *first = HB_ARRAY(a, double, n + 1);
+    for (int i = 0; i < c->p->instr.n; i++) {
+        const syn_instr *in = &c->p->instr.p[i];
+        int l =
+            in->kind == SYN_OP && half_of_instr(c, i) == HALF_BACKWARD ? c->layer[in->node] : -1;
+        double sec = 0;
+        for (int k = 0; k < c->p->mesh->n_classes && l >= 0; k++)
+            sec = fmax(sec, in->sec[k]);
+        if (l < 0) continue;
+        work[l] += sec;
+        first[l] += feeds[in->node] ? sec : 0;
+    }
+    for (int l = 0; l < n; l++)
+        c->sent[l] = c->backward[l] * (work[l] > 0 ? first[l] / work[l] : 1);
 }
 
 // --- its bytes ---
@@ -343,8 +382,10 @@ bool syn_stage_costs(hb_arena *a, const syn_chunk *c, const cl_cluster *whole,
                      .slot = syn_slot_of(r.program),
                      .layer = layers_of(own, c->graph),
                      .forward = HB_ARRAY(own, double, l->n_few + 1),
-                     .backward = HB_ARRAY(own, double, l->n_few + 1)};
+                     .backward = HB_ARRAY(own, double, l->n_few + 1),
+                     .sent = HB_ARRAY(own, double, l->n_few + 1)};
         cut_times(own, &x);
+        cut_sent(own, &x);
         bytes b = bytes_of(own, &x);
         double places = 0;
         for (int i = 0; i < l->n_few; i++)
@@ -353,6 +394,7 @@ bool syn_stage_costs(hb_arena *a, const syn_chunk *c, const cl_cluster *whole,
         out->width = network_of(whole, group->cluster);
         out->forward = by_layer(a, l, x.forward, 1);
         out->backward = by_layer(a, l, x.backward, 1);
+        out->sent = by_layer(a, l, x.sent, 1);
         out->ends = by_layer(a, l, l->share, x.before + x.after);
         out->held = by_layer(a, l, l->share, times * b.held);
         out->place = by_layer(a, l, b.place, times);

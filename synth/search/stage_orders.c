@@ -92,7 +92,8 @@ static orders as_planned(chooser *x)
     return o;
 }
 
-// At most `times` as many under way as 1F1B has; idle: as cost_order_slots takes it.
+// At most `times` as many under way as 1F1B has (INFINITY: as memory allows); idle: as
+// cost_order_slots takes it.
 static orders played(chooser *x, double times, double idle)
 {
     const syn_staged *p = x->p;
@@ -134,7 +135,7 @@ void syn_choose_orders(hb_arena *a, syn_staged *p, const int *most)
 {
     hb_arena *own = hb_arena_new();
     chooser x = {.a = a, .p = p, .micro = p->g->micro_batches};
-    orders try[2 * SYN_DEPTH_TRIES + 1];
+    orders try[2 * SYN_DEPTH_TRIES + 3];
     int n = 1, best = 0;
     bool any = false;
     x.prices = syn_stage_prices_new(a, p);
@@ -150,9 +151,10 @@ void syn_choose_orders(hb_arena *a, syn_staged *p, const int *most)
         any = any || apart(p->stage[s].program);
     }
     try[0] = as_planned(&x);
-    for (int k = 0; k < SYN_DEPTH_TRIES && p->n > 1; k++)
+    for (int k = 0; k < SYN_DEPTH_TRIES + any && p->n > 1; k++)
         for (int idle = 0; idle <= any; idle++)
-            try[n++] = played(&x, 1 + k * SYN_DEPTH_STEP, idle);
+            try[n++] =
+                played(&x, k < SYN_DEPTH_TRIES ? 1 + k * SYN_DEPTH_STEP : (double)INFINITY, idle);
     for (int k = 1; k < n; k++)
         if (try[k].sec < try[best].sec) best = k;
     double near = try[best].sec * (1 + SYN_DEPTH_NEAR);

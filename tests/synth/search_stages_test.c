@@ -61,7 +61,8 @@ static syn_staged_result searched(hb_arena *a, ir_graph *g, const cl_cluster *c,
     syn_options o = syn_default_options();
     o.log = getenv("HAP_TEST_LOG") ? stderr : NULL;
     const cost_model m = {.cluster = c};
-    syn_staged_result r = syn_best_stages(syn_stage_tables(a, g, &m, &o, worth, d), worth);
+    syn_staged_result r = syn_search_stages(a, g, &m, &o, worth, d);
+    syn_finish_stages(a, &r);
     hb_diag_print(d, stderr);
     ck_assert_int_eq(hb_diag_count(d), 0);
     return r;
@@ -194,31 +195,39 @@ static double fastest(hb_arena *a, ir_graph *g, const cl_cluster *c)
     return x.plan ? x.plan->predicted_sec : sec;
 }
 
+// Pair k: is it slower with more?
+static bool slower_with_more(int k)
+{
+    hb_arena *a = hb_arena_new();
+    random_source r = {(uint64_t)k + 1000};
+    int64_t width[9];
+    for (int i = 0; i <= 8; i++)
+        width[i] = 64 * (4 + random_below(&r, 3));
+    ir_graph *g = k % 2 == 1 ? tiny(a) : small_mlp(a, 64, 8, width);
+    if (k % 2 == 0) g->batch = 64;
+    int network = 50 << random_below(&r, 5), machines = 1 + random_below(&r, 3),
+        mib = (k % 2 == 1 ? 4 : 12) + random_below(&r, 24);
+    double less = fastest(a, g, cluster_of(a, network, machines, mib)), more;
+    if (k % 3 == 0) machines++;
+    if (k % 3 == 1) mib += mib / 2;
+    if (k % 3 == 2) network *= 2;
+    more = fastest(a, g, cluster_of(a, network, machines, mib));
+    if (more > less) printf("pair %d: %g ms, with more %g\n", k, less * 1e3, more * 1e3);
+    ck_assert_msg(isinf(less) || more <= NEAR * less, "pair %d: %g ms, with more %g", k, less * 1e3,
+                  more * 1e3);
+    hb_arena_free(a);
+    return more > less;
+}
+
+// One pair was 9.5 % slower: with another machine a table had one pipeline alone, on that, too.
 START_TEST(monotone)
 {
+    static const int kept = 72;
     const char *first = getenv("HAP_TEST_SEED");
     int n = test_cases(1, 3, 100), from = first ? atoi(first) : 0, slower = 0;
-    for (int k = from; k < from + n; k++) {
-        hb_arena *a = hb_arena_new();
-        random_source r = {(uint64_t)k + 1000};
-        int64_t width[9];
-        for (int i = 0; i <= 8; i++)
-            width[i] = 64 * (4 + random_below(&r, 3));
-        ir_graph *g = k % 2 == 1 ? tiny(a) : small_mlp(a, 64, 8, width);
-        if (k % 2 == 0) g->batch = 64;
-        int network = 50 << random_below(&r, 5), machines = 1 + random_below(&r, 3),
-            mib = (k % 2 == 1 ? 4 : 12) + random_below(&r, 24);
-        double less = fastest(a, g, cluster_of(a, network, machines, mib)), more;
-        if (k % 3 == 0) machines++;
-        if (k % 3 == 1) mib += mib / 2;
-        if (k % 3 == 2) network *= 2;
-        more = fastest(a, g, cluster_of(a, network, machines, mib));
-        slower += more > less;
-        if (more > less) printf("pair %d: %g ms, with more %g\n", k, less * 1e3, more * 1e3);
-        ck_assert_msg(isinf(less) || more <= NEAR * less, "pair %d: %g ms, with more %g", k,
-                      less * 1e3, more * 1e3);
-        hb_arena_free(a);
-    }
+    for (int k = from; k < from + n; k++)
+        slower += slower_with_more(k);
+    if (!first && n < kept) slower += slower_with_more(kept);
     printf("monotone: %d of %d pairs slower\n", slower, n);
 }
 END_TEST
