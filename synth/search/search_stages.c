@@ -253,6 +253,38 @@ static bool few_sets(const searcher *x, int most)
     return sets <= most;
 }
 
+static bool same_stages(const pl_plan *x, const pl_plan *y)
+{
+    bool same = x->n == y->n;
+    for (int s = 0; s < x->n && same; s++)
+        same = x->stage[s].option == y->stage[s].option && x->stage[s].first == y->stage[s].first;
+    return same;
+}
+
+// The quickest pipelines of a table: on different machines, where there are few, and the quickest
+// if no gradient is sent before its half ends, as by plans that hide their collectives.
+static pl_status find_plans(const searcher *x, const pl_problem *p, double worth, pl_plan *plan,
+                            int *n)
+{
+    int most = few_sets(x, SYN_STAGE_SETS) ? SYN_STAGE_OTHERS : 1;
+    pl_problem late = *p;
+    pl_option *option = hb_copy(x->a, p->option, sizeof *option * (size_t)p->n_options);
+    pl_status s = pl_search(p, worth, most, plan);
+    for (*n = 0; *n < most && plan[*n].n > 0;)
+        ++*n;
+    if (s != PL_OK) return s;
+    for (int i = 0; i < p->n_options; i++)
+        option[i].sent = option[i].backward;
+    late.option = option;
+    pl_plan *last = &plan[*n];
+    if (pl_search(&late, plan->sec * SYN_STAGE_LATE, 1, last) != PL_OK) return s;
+    for (int i = 0; i < *n; i++)
+        if (same_stages(&plan[i], last)) return s;
+    last->sec = pl_value(p, last);
+    *n += isfinite(last->sec);
+    return s;
+}
+
 // The quickest pipelines with these groups and micro-batches; again: stages may compute their
 // blocks again. Its seconds, INFINITY if none is near the best; then whether memory is why.
 static double look_at(searcher *x, const grouping *g, int64_t micro, bool again, bool *tight)
@@ -282,16 +314,15 @@ static double look_at(searcher *x, const grouping *g, int64_t micro, bool again,
                     .least_stages = 2,
                     .most_stages = IR_MAX_STAGES};
     double worth = fmin(x->lead_sec * SYN_STAGE_NEAR, x->best * SYN_STAGE_FAR);
-    pl_plan plan[SYN_STAGE_OTHERS];
-    int n_plans = few_sets(x, SYN_STAGE_SETS) ? SYN_STAGE_OTHERS : 1;
-    pl_status s = pl_search(&p, worth, n_plans, plan);
+    pl_plan plan[SYN_STAGE_OTHERS + 1];
+    pl_status s = find_plans(x, &p, worth, plan, &n);
     say_table(x, &p, again, plan);
     if (s != PL_OK) {
         *tight = s == PL_NONE && memory_binds(x, &p, worth);
         return INFINITY;
     }
     f.table = hb_copy(x->a, &p, sizeof p);
-    for (int i = 0; i < n_plans && plan[i].n > 0; i++) {
+    for (int i = 0; i < n; i++) {
         f.plan = plan[i];
         leave_room(&p, &f.plan);
         HB_PUSH(x->a, &x->found, f);
