@@ -272,14 +272,13 @@ static pl_status find_plans(const searcher *x, const pl_problem *p, double worth
     pl_status s = pl_search(p, worth, most, plan);
     for (*n = 0; *n < most && plan[*n].n > 0;)
         ++*n;
-    if (s != PL_OK) return s;
+    if (s != PL_OK || most > 1) return s;
     for (int i = 0; i < p->n_options; i++)
         option[i].sent = option[i].backward;
     late.option = option;
     pl_plan *last = &plan[*n];
     if (pl_search(&late, plan->sec * SYN_STAGE_LATE, 1, last) != PL_OK) return s;
-    for (int i = 0; i < *n; i++)
-        if (same_stages(&plan[i], last)) return s;
+    if (same_stages(plan, last)) return s;
     last->sec = pl_value(p, last);
     *n += isfinite(last->sec);
     return s;
@@ -310,7 +309,7 @@ static double look_at(searcher *x, const grouping *g, int64_t micro, bool again,
                     .border = c->border,
                     .latency = x->m->cluster->network_latency,
                     .rounds = (int)micro,
-                    .gap = SYN_STAGE_GAP,
+                    .gap = few_sets(x, SYN_STAGE_SETS) ? 0 : SYN_STAGE_GAP,
                     .least_stages = 2,
                     .most_stages = IR_MAX_STAGES};
     double worth = fmin(x->lead_sec * SYN_STAGE_NEAR, x->best * SYN_STAGE_FAR);
