@@ -61,7 +61,7 @@
 #define SYN_STAGE_MOVES 8    // stages whose borders are moved, devices left out, and how often a layer is moved [set]
 #define SYN_STAGE_NEAR  1.05 // times the best plan: a pipeline this slow by its table is not planned [tried]
 #define SYN_STAGE_LATE  1.5  // times the best of its table: so much more may it take if no gradient is sent early [set]
-#define SYN_STAGE_FAR   1.3  // times the best of all tables: nor is one this slow [set]
+#define SYN_STAGE_FAR   1.3  // times the best of all tables: nor is one this slow, nor one with a layer moved [tried]
 #define SYN_DEPTH_TRIES 5    // depths that are tried [set]
 #define SYN_DEPTH_STEP  0.5  // times the depth of 1F1B, between two of them [set]
 #define SYN_DEPTH_NEAR  0.002 // share: so much slower, for fewer micro-batches under way [set]

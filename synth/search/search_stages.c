@@ -451,7 +451,7 @@ static void move_layers(searcher *x, found *f)
         for (int i = 2; i < 2 * f->plan.n && tries < SYN_STAGE_MOVES && !over(x); i++) {
             found g;
             if (!move_layer(f, i / 2, i % 2, &g)) continue;
-            if (g.plan.sec > x->lead_sec * SYN_STAGE_NEAR) continue;
+            if (g.plan.sec > f->plan.sec * SYN_STAGE_FAR) continue;
             tries++;
             if (!try_plan(x, x->of_lead, x->stages, &g)) continue;
             *f = g;
