@@ -14,12 +14,21 @@ static bool whole(mp *m, const mp_part *x, int first)
     return true;
 }
 
-// Place of entry k of window i.
-static int64_t place(const mp_call *c, const mp_index *places, int dim, int64_t i, int64_t k)
+// Places of the entries of all windows: [windows][entries], of windows over `size` entries that
+// move along two dims of x and stand at two of y.
+static const int64_t *places(mp *m, const mp_call *c, const mp_index *const *x,
+                             const mp_index *const *y, const int64_t *size)
 {
-    return (i * c->attr[ir_attr_index(c->op, "stride")].v[dim] +
-            k * c->attr[ir_attr_index(c->op, "dilation")].v[dim]) %
-           places->g;
+    const int64_t *stride = c->attr[ir_attr_index(c->op, "stride")].v;
+    const int64_t *dilation = c->attr[ir_attr_index(c->op, "dilation")].v;
+    int64_t *to = HB_ARRAY(m->tmp, int64_t, y[0]->l * y[1]->l * size[0] * size[1] + 1), *at = to;
+    for (int64_t i = 0; i < y[0]->l; i++)
+        for (int64_t j = 0; j < y[1]->l; j++)
+            for (int64_t p = 0; p < size[0]; p++)
+                for (int64_t q = 0; q < size[1]; q++)
+                    *at++ = (i * stride[0] + p * dilation[0]) % x[0]->g * x[1]->l +
+                            (j * stride[1] + q * dilation[1]) % x[1]->g;
+    return to;
 }
 
 typedef struct conv {
@@ -62,24 +71,24 @@ static bool conv_of(mp *m, const mp_part *x, const mp_part *w, const mp_part *y,
     return groups(m, x->ix[1], of, v->c, c, w->ix[1]) && groups(m, y->ix[1], of, v->o, o, NULL);
 }
 
-// One pair of channels: every window on every place. Offsets are of the channels' first entries.
-static void windows(const mp_call *c, const conv *v, int64_t x0, int64_t w0, int64_t y0)
+// One pair of channels: every entry of every window, at its place in x.
+static void windows(ir_op op, int64_t n, int64_t entries, const int64_t *at, uint64_t *x,
+                    uint64_t *w, uint64_t *y)
 {
-    int64_t np = v->w->ix[2]->l, nq = v->w->ix[3]->l, nw = v->x->ix[3]->l;
-    int64_t ni = v->y->ix[2]->l, nj = v->y->ix[3]->l;
-    for (int64_t i = 0; i < ni; i++)
-        for (int64_t j = 0; j < nj; j++)
-            for (int64_t k = 0; k < np * nq; k++) {
-                int64_t h = place(c, v->x->ix[2], 0, i, k / nq);
-                uint64_t *x = &v->x->v[x0 + h * nw + place(c, v->x->ix[3], 1, j, k % nq)];
-                uint64_t *w = &v->w->v[w0 + k], *y = &v->y->v[y0 + i * nj + j];
-                if (c->op == IR_OP_conv)
-                    *y = mp_add(*y, mp_mul(*x, *w));
-                else if (c->op == IR_OP_conv_dw)
-                    *w = mp_add(*w, mp_mul(*x, *y));
-                else
-                    *x = mp_add(*x, mp_mul(*w, *y));
+    for (int64_t i = 0; i < n; i++, at += entries) {
+        mp_wide s = 0;
+        for (int64_t k = 0; k < entries; k++) {
+            if (op == IR_OP_conv_dw) {
+                w[k] = mp_add(w[k], mp_mul(x[at[k]], y[i]));
+            } else if (op == IR_OP_conv_transposed) {
+                x[at[k]] = mp_add(x[at[k]], mp_mul(w[k], y[i]));
+            } else {
+                s += (mp_wide)x[at[k]] * w[k];
+                if (k % SYN_MODP_FOLD == SYN_MODP_FOLD - 1) s = mp_fold(s);
             }
+        }
+        if (op == IR_OP_conv) y[i] = mp_add(y[i], mp_narrow(s));
+    }
 }
 
 static bool convolution(mp *m, const mp_call *c)
@@ -91,13 +100,15 @@ static bool convolution(mp *m, const mp_call *c)
                        : c->op == IR_OP_conv_transposed ? &c->in[0]
                                                         : &c->in[1];
     if (!conv_of(m, x, w, y, &v)) return false;
-    int64_t places = mp_count(x, 4) ? x->ix[2]->l * x->ix[3]->l : 0;
-    int64_t size = w->ix[2]->l * w->ix[3]->l, at = y->ix[2]->l * y->ix[3]->l;
+    int64_t wide = x->ix[2]->l * x->ix[3]->l, at = y->ix[2]->l * y->ix[3]->l;
+    int64_t size[] = {w->ix[2]->l, w->ix[3]->l}, entries = size[0] * size[1];
+    const int64_t *to = places(m, c, x->ix + 2, y->ix + 2, size);
     for (int64_t n = 0; n < x->ix[0]->l; n++)
         for (int64_t e = 0; e < v.g * v.o * v.c; e++) {
             int64_t ci = e % v.c, o = e / v.c % v.o, g = e / v.c / v.o;
-            windows(c, &v, ((n * v.g + g) * v.c + ci) * places, ((g * v.o + o) * v.c + ci) * size,
-                    ((n * v.g + g) * v.o + o) * at);
+            windows(c->op, at, entries, to, x->v + ((n * v.g + g) * v.c + ci) * wide,
+                    w->v + ((g * v.o + o) * v.c + ci) * entries,
+                    y->v + ((n * v.g + g) * v.o + o) * at);
         }
     if (c->op != IR_OP_conv || c->n_in < 3) return true;
     const mp_part *bias = &c->in[2];
@@ -119,15 +130,14 @@ static bool max_pool(mp *m, const mp_call *c)
     for (int d = 0; d < x->rank; d++)
         if ((d < lead && x->ix[d] != y->ix[d]) || (back && c->out[0].ix[d] != x->ix[d]))
             return mp_fail(m, "has images cut differently");
-    const mp_index *h = x->ix[lead], *w = x->ix[lead + 1];
-    int64_t at = y->ix[lead]->l * y->ix[lead + 1]->l, nq = c->attr[0].v[1];
-    int64_t n = c->attr[0].v[0] * nq;
+    int64_t wide = x->ix[lead]->l * x->ix[lead + 1]->l, at = y->ix[lead]->l * y->ix[lead + 1]->l;
+    const int64_t *size = c->attr[0].v, n = size[0] * size[1];
+    const int64_t *to = places(m, c, x->ix + lead, y->ix + lead, size);
     for (int64_t e = 0; e < y->n; e++) {
-        int64_t i = e % at / y->ix[lead + 1]->l, j = e % y->ix[lead + 1]->l, best = -1;
+        int64_t first = e / at * wide, best = -1;
         for (int64_t k = 0; k < n; k++) {
-            int64_t to =
-                (e / at * h->l + place(c, h, 0, i, k / nq)) * w->l + place(c, w, 1, j, k % nq);
-            if (best < 0 || mp_more(x->v[to], x->v[best])) best = to;
+            int64_t entry = first + to[e % at * n + k];
+            if (best < 0 || mp_more(x->v[entry], x->v[best])) best = entry;
         }
         if (back)
             c->out[0].v[best] = mp_add(c->out[0].v[best], y->v[e]);
