@@ -675,6 +675,76 @@ START_TEST(matmuls)
 }
 END_TEST
 
+static cuda_head_at turns_at[CUDA_HEAD_ROLES];
+
+static const char *turn_in_place(cuda_context *x, const hap_op_call *const *c, int n,
+                                 unsigned unread, bool *done)
+{
+    (void)n, (void)unread;
+    *done = true;
+    return cuda_rotary_at(x, c[0], turns_at);
+}
+
+// Heads [b, s, h, e] among the columns of a matrix of ld turn in place: the bits of the op on dense
+// ones, and what stands beside them stays.
+static void turned(int64_t b, int64_t s, int64_t h, int64_t e, int64_t ld, hap_dtype type,
+                   bool pairs, bool back)
+{
+    int64_t width = h * e, elem = hap_dtype_bytes(type);
+    hap_tensor *dense = make(type, b * s, width, -2, 2), *y = make(type, b * s, width, 0, 0);
+    hap_tensor *among = make(type, b * s, ld, -2, 2), *table[2];
+    for (int k = 0; k < 2; k++) {
+        table[k] = make(HAP_F32, s, e, -1, 1);
+        table[k]->rank = 3, table[k]->local[1] = 1, table[k]->local[2] = e;
+    }
+    hap_tensor *const heads[] = {dense, y, among};
+    for (int k = 0; k < 3; k++) {
+        hap_tensor *t = heads[k];
+        const int64_t local[] = {b, s, h, e};
+        t->rank = 4;
+        for (int d = 0; d < 4; d++)
+            t->local[d] = local[d], t->dim[d] = WHOLE(local[d]);
+        t->elements = b * s * width;
+    }
+    among->bytes = ((b * s - 1) * ld + width) * elem;
+    for (int64_t i = 0; i < b * s; i++)
+        memcpy((char *)dense->data + i * width * elem, (char *)among->data + i * ld * elem,
+               (size_t)(width * elem));
+    calls one = {0};
+    hap_op_call *c = next(&one, HAP_OP_rotary, 1, 3);
+    c->n_attr = 2, c->attr[0].i = pairs, c->attr[1].i = back;
+    c->in[0] = dense, c->in[1] = table[0], c->in[2] = table[1], c->out[0] = y;
+    const char *why = test_cuda_run_all(&now, one.c, 1);
+    ck_assert_msg(!why, "%s", why);
+    char *want = malloc((size_t)among->bytes);
+    memcpy(want, among->data, (size_t)among->bytes);
+    for (int64_t i = 0; i < b * s; i++)
+        memcpy(want + i * ld * elem, (char *)y->data + i * width * elem, (size_t)(width * elem));
+    bool done = false;
+    turns_at[CUDA_Q] = (cuda_head_at){s * ld, e, ld};
+    c->in[0] = c->out[0] = among;
+    why = test_cuda_run_chain(&now, one.c, 1, turn_in_place, &done);
+    ck_assert_msg(!why, "%s", why);
+    ck_assert_msg(memcmp(want, among->data, (size_t)among->bytes) == 0,
+                  "heads of %lld x %lld that turn in place: other bits", (long long)h,
+                  (long long)e);
+    free(want);
+    for (int k = 0; k < 3; k++)
+        free(heads[k]->data), free(heads[k]);
+    for (int k = 0; k < 2; k++)
+        free(table[k]->data), free(table[k]);
+}
+
+START_TEST(turns)
+{
+    bool pairs = _i & 1, back = _i & 2;
+    turned(2, 33, 16, 64, 18 * 64, HAP_BF16, pairs, back);
+    turned(3, 7, 6, 8, 64, HAP_BF16, pairs, back);
+    turned(1, 5, 3, 6, 23, HAP_BF16, pairs, back); // no vectors
+    turned(2, 9, 4, 32, 4 * 32, HAP_F32, pairs, back);
+}
+END_TEST
+
 int main(void)
 {
     setenv("HAP_TEST_OPTIONS", "--cuda tiles=all", 0);
@@ -687,6 +757,7 @@ int main(void)
     tcase_add_loop_test(t, cross_entropy, 0, 2);
     tcase_add_loop_test(t, sums, 0, 8);
     tcase_add_test(t, casts);
+    tcase_add_loop_test(t, turns, 0, 4);
     tcase_add_loop_test(t, lookups, 0, 6);
     if (!test_few()) tcase_add_loop_test(t, attention_sums, 0, 3);
     tcase_add_test(t, updates_with_copies);

@@ -54,6 +54,12 @@ cudaError_t cudaFree(void *p)
     return cudaSuccess;
 }
 
+cudaError_t cudaMemGetInfo(size_t *left, size_t *whole)
+{
+    *left = *whole = 0;
+    return cudaSuccess;
+}
+
 cudaError_t cudaGetLastError(void)
 {
     return cudaSuccess;
@@ -156,6 +162,24 @@ static void move_heads(const hap_tensor *t, const cuda_head_at *at, void *dense,
         cpu_copy(4, t->local, t->data, ts, dense, ds, hap_dtype_bytes(t->type));
     else
         cpu_copy(4, t->local, dense, ds, t->data, ts, hap_dtype_bytes(t->type));
+}
+
+// Heads that turn in place, [b, s, h, e].
+static void run_turn(hap_rank *r, const cuda_call *e)
+{
+    const hap_tensor *t = e->op.in[0];
+    const cuda_head_at at = e->at[CUDA_Q];
+    int64_t h = t->local[3], s = t->local[2] * h, b = t->local[1] * s;
+    int64_t ds[] = {b, s, h, 1}, ts[] = {at.b, at.s, at.h, 1}, elem = hap_dtype_bytes(t->type);
+    hap_op_call op = e->op;
+    hap_tensor dense = *t;
+    dense.bytes = t->elements * elem;
+    dense.data = hap_alloc(r, (size_t)dense.bytes + 1);
+    cpu_copy(4, t->local, dense.data, ds, t->data, ts, elem);
+    op.in[0] = op.out[0] = &dense;
+    __real_hap_backend_op(r, &op);
+    cpu_copy(4, t->local, t->data, ts, dense.data, ds, elem);
+    free(dense.data);
 }
 
 static void run_heads(hap_rank *r, const cuda_call *e)
@@ -309,7 +333,7 @@ static void run_list(hap_rank *r, cuda_record *c, const bool *live)
             if (e->once && c->begun)
                 break;
             else if (e->at)
-                run_heads(r, e);
+                (e->op.op == HAP_OP_rotary ? run_turn : run_heads)(r, e);
             else
                 run_one(r, &e->op);
             break;

@@ -2,7 +2,9 @@
 // query, key and value of attention, forward, the gradient of what they read, and their weights'
 // and biases' gradients. What the matmuls read and write comes to lie side by side for that,
 // outside the arena: weights and biases that casts make, [k n, m] and [k n]; heads, as columns of
-// one [rows, k n] that attention finds by its strides; gradients that ops alone read.
+// one [rows, k n] that attention finds by its strides; gradients that ops alone read. Where heads
+// are turned between matmul and attention (rotary embedding), they turn in place, those of query
+// and key in one call.
 //
 // A sum of matmuls is then added up in f32, without a rounding between them.
 
@@ -74,7 +76,8 @@ static bool add_tensor(hap_rank *r, const cuda_record *c, row_of_tensors *s, con
                        int reader)
 {
     int w = cuda_last_write(c, reader, t), k = s->n;
-    if (w < 0 || c->call[w].kind != CUDA_OP || c->call[w].at || cuda_outlives(r, t)) return false;
+    if (w < 0 || c->call[w].kind != CUDA_OP || c->call[w].at || cuda_made_outlives(r, t))
+        return false;
     const hap_op_call *o = op_at(c, w);
     if (!cuda_same_place(o->out[0], t)) return false;
     for (int i = 1; i < o->n_out; i++)
@@ -141,48 +144,135 @@ static group matmuls_of(const cuda_record *c, int i)
     return g;
 }
 
-// Attention reads y, the product of call i, after call `to`, as rows of positions. *heads: as it
-// knows y.
-static bool heads_of(hap_rank *r, cuda_record *c, int i, int to, const hap_tensor **heads,
-                     int *last)
+// --- heads that turn on their way ---
+
+// The call that turns the heads of t, [b, s, h, e], which call i makes and nobody else reads; -1 if
+// there is none. `width`: of h heads.
+static int turn_of(const hap_rank *r, const cuda_record *c, int i, const hap_tensor *t,
+                   int64_t width)
+{
+    int k = i + 1;
+    while (k < c->n && !cuda_reads(c, k, t))
+        k++;
+    if (k == c->n || c->call[k].kind != CUDA_OP || c->call[k].at || c->call[k].chain ||
+        op_at(c, k)->op != HAP_OP_rotary || cuda_made_outlives(r, t) ||
+        !cuda_only_reads(c, i, k, t) || cuda_under_way(c, i, k, t))
+        return -1;
+    const hap_tensor *x = op_at(c, k)->in[0], *y = op_at(c, k)->out[0];
+    bool heads = cuda_same_place(x, t) && x->rank == 4 && x->elements == t->elements &&
+                 x->local[2] * x->local[3] == width && y->type == x->type &&
+                 !cuda_made_outlives(r, y);
+    for (int s = 1; s < op_at(c, k)->n_in; s++)
+        heads = heads && !cuda_meets(op_at(c, k)->in[s], t) && !cuda_meets(op_at(c, k)->in[s], y);
+    return heads ? k : -1;
+}
+
+// The heads of call `turn` turn in place: `there`, in rows of ld elements.
+static void turns_in_place(hap_rank *r, cuda_record *c, int turn, const hap_tensor *there,
+                           int64_t ld)
+{
+    cuda_call *e = &c->call[turn];
+    cuda_head_at at[CUDA_HEAD_ROLES] = {{0}};
+    const hap_tensor *x = e->op.in[0];
+    at[CUDA_Q] = (cuda_head_at){x->local[1] * ld, x->local[3], ld};
+    e->at = cuda_record_own(r, c, at, sizeof at);
+    e->op.in[0] = e->op.out[0] = cuda_retyped(r, c, x, there);
+}
+
+static bool turn_alike(const hap_op_call *a, const hap_op_call *b)
+{
+    const hap_tensor *x = a->in[0], *y = b->in[0];
+    bool same = a->attr[0].i == b->attr[0].i && a->attr[1].i == b->attr[1].i &&
+                x->type == y->type && x->local[3] == y->local[3];
+    for (int k = 1; k < a->n_in; k++) { // tables that all heads share
+        const hap_tensor *t = a->in[k];
+        same = same && cuda_same_place(t, b->in[k]) && t->rank == b->in[k]->rank &&
+               (t->rank < 2 || t->local[t->rank - 2] == 1);
+    }
+    return same;
+}
+
+// Calls that turn heads side by side, in the order of their columns, are one where nothing stands
+// between them: the later.
+static void join_turns(hap_rank *r, cuda_record *c, const int *turn, int n)
+{
+    for (int k = 1; k < n; k++) {
+        int a = turn[k - 1], b = turn[k], first = a < b ? a : b, last = a < b ? b : a;
+        if (a < 0 || b < 0 || !turn_alike(op_at(c, a), op_at(c, b))) continue;
+        const hap_tensor *x = op_at(c, a)->in[0], *y = op_at(c, b)->in[0];
+        bool alone = true;
+        for (int j = first + 1; j < last; j++)
+            alone = alone && !cuda_reads(c, j, x) && !cuda_writes(c, j, x) &&
+                    !cuda_reads(c, j, y) && !cuda_writes(c, j, y);
+        if (!alone || (char *)x->data + x->local[2] * x->local[3] * hap_dtype_bytes(x->type) !=
+                          (char *)y->data)
+            continue;
+        int64_t bytes = (char *)y->data - (char *)x->data + y->bytes;
+        hap_tensor *both = resized(r, c, x, 2, x->local[2] + y->local[2], x->data);
+        both->bytes = bytes;
+        c->call[last].at = c->call[a].at;
+        c->call[last].op.in[0] = c->call[last].op.out[0] = both;
+        c->call[first].kind = CUDA_DONE;
+        return;
+    }
+}
+
+// A product on its way to attention: what turns its heads (-1: nothing), how attention knows them,
+// the last call that reads them.
+typedef struct product {
+    int turn, last;
+    const hap_tensor *heads;
+} product;
+
+// Attention reads the product of call i, as it is or turned, after call `to`, as rows of positions.
+static bool heads_of(hap_rank *r, cuda_record *c, int i, int to, product *p)
 {
     const hap_tensor *y = op_at(c, i)->out[0];
-    if (cuda_outlives(r, y) || !cuda_attention_reads(c, i, y, last) || *last == i) return false;
-    *heads = NULL;
-    for (int k = i + 1; k <= *last; k++) {
+    int64_t width = last_dim(y);
+    int from = i;
+    if (cuda_made_outlives(r, y)) return false;
+    p->heads = NULL;
+    p->turn = turn_of(r, c, i, y, width);
+    if (p->turn >= 0) {
+        if (p->turn <= to) return false;
+        from = p->turn;
+        y = op_at(c, from)->out[0];
+    }
+    if (!cuda_attention_reads(c, from, y, &p->last) || p->last == from) return false;
+    for (int k = from + 1; k <= p->last; k++) {
         const hap_op_call *o = op_at(c, k);
         if (!cuda_reads(c, k, y)) continue;
         if (k <= to) return false;
         for (int s = 0; s < o->n_in; s++) {
             if (!o->in[s] || !cuda_same_place(o->in[s], y)) continue;
-            const hap_tensor *t = *heads = o->in[s];
+            const hap_tensor *t = p->heads = o->in[s];
             cuda_head_at is = *cuda_head_at_of(r, c, k, cuda_head_role(o, false, s)),
-                         rows = cuda_heads_by_position(t, last_dim(y));
+                         rows = cuda_heads_by_position(t, width);
             if (is.b != rows.b || is.h != rows.h || is.s != rows.s || t->elements != y->elements ||
-                t->local[1] * t->local[3] != last_dim(y))
+                t->local[1] * t->local[3] != width)
                 return false;
         }
     }
-    return *heads != NULL;
+    return p->heads != NULL;
 }
 
 static bool join_forward(hap_rank *r, cuda_record *c, int i)
 {
     group g = matmuls_of(c, i);
     if (g.n < 2) return false;
-    int end = g.at[g.n - 1], last[MOST], latest = end;
+    int end = g.at[g.n - 1], latest = end, turn[MOST];
     bool bias = op_at(c, i)->n_in > 2 && op_at(c, i)->in[2];
-    const hap_tensor *heads[MOST];
+    product p[MOST];
     row_of_tensors w = {0}, b = {0};
     int64_t cols = 0;
     for (int k = 0; k < g.n; k++) {
         hap_op_call *o = op_at(c, g.at[k]);
         cols += last_dim(o->out[0]);
-        if (!heads_of(r, c, g.at[k], end, &heads[k], &last[k]) ||
-            !add_tensor(r, c, &w, o->in[1], g.at[k]) ||
+        if (!heads_of(r, c, g.at[k], end, &p[k]) || !add_tensor(r, c, &w, o->in[1], g.at[k]) ||
             (bias && !add_tensor(r, c, &b, o->in[2], g.at[k])))
             return false;
-        if (last[k] > latest) latest = last[k];
+        turn[k] = p[k].turn;
+        if (p[k].last > latest) latest = p[k].last;
     }
     hap_op_call *o = op_at(c, end);
     hap_tensor *y = o->out[0];
@@ -195,18 +285,20 @@ static bool join_forward(hap_rank *r, cuda_record *c, int i)
     if (bias) go(r, c, &b, at_b);
     int64_t col = 0;
     for (int k = 0; k < g.n; k++) {
-        const hap_tensor old = *heads[k];
+        const hap_tensor old = *p[k].heads;
         int64_t width = last_dim(op_at(c, g.at[k])->out[0]);
         hap_tensor there = old;
         there.data = at_y + col * elem;
         there.bytes = (rows * cols - (cols - width)) * elem;
-        cuda_heads_go(r, c, end + 1, last[k], &old, &there, cols);
+        cuda_heads_go(r, c, (turn[k] < 0 ? end : turn[k]) + 1, p[k].last, &old, &there, cols);
+        if (turn[k] >= 0) turns_in_place(r, c, turn[k], &there, cols);
         col += width;
         if (g.at[k] != end) c->call[g.at[k]].kind = CUDA_DONE;
     }
     o->out[0] = resized(r, c, y, y->rank - 1, cols, at_y);
     o->in[1] = resized(r, c, o->in[1], 0, cols, at_w);
     if (bias) o->in[2] = resized(r, c, o->in[2], 0, cols, at_b);
+    join_turns(r, c, turn, g.n);
     return true;
 }
 
@@ -214,14 +306,14 @@ static bool join_forward(hap_rank *r, cuda_record *c, int i)
 
 enum { DX, DW, DB, READERS };
 
-// The ops that read t, an output of call i: a matmul with weights of [n, m], a weight's gradient,
-// a bias's gradient or none (-1).
+// The ops that read t, an output of call i, as rows of `width`: a matmul with weights of [n, m], a
+// weight's gradient, a bias's gradient or none (-1).
 static bool gradient_readers(hap_rank *r, const cuda_record *c, int i, const hap_tensor *t,
-                             int at[READERS])
+                             int64_t width, int at[READERS])
 {
     int end = cuda_next_write(c, i, t);
     at[DX] = at[DW] = at[DB] = -1;
-    if (cuda_outlives(r, t) || cuda_under_way(c, i, end, t)) return false;
+    if (cuda_made_outlives(r, t) || cuda_under_way(c, i, end, t)) return false;
     for (int k = i + 1; k <= end && k < c->n; k++) {
         const cuda_call *e = &c->call[k];
         if (!cuda_reads(c, k, t)) continue;
@@ -236,8 +328,7 @@ static bool gradient_readers(hap_rank *r, const cuda_record *c, int i, const hap
             what = DX;
         if (what == READERS || at[what] >= 0) return false;
         const hap_tensor *seen = e->op.in[0];
-        if (last_dim(seen) != t->local[1] * t->local[3] || seen->elements != t->elements)
-            return false;
+        if (last_dim(seen) != width || seen->elements != t->elements) return false;
         at[what] = k;
     }
     return at[DX] >= 0 && at[DW] >= 0;
@@ -271,7 +362,7 @@ static int sum_of(const hap_rank *r, const cuda_record *c, const group *matmul, 
         if (part[0] < 0 || part[1] < 0 || part[0] == part[1]) continue;
         for (int s = 0; s < 2; s++) {
             const hap_tensor *t = op_at(c, live[part[s]])->out[0];
-            if (cuda_outlives(r, t) || !cuda_only_reads(c, live[part[s]], i, t) ||
+            if (cuda_made_outlives(r, t) || !cuda_only_reads(c, live[part[s]], i, t) ||
                 t->type != o->out[0]->type || t->elements != o->out[0]->elements)
                 return -1;
         }
@@ -318,6 +409,7 @@ static bool sums_alike(const hap_op_call *attention)
 typedef struct backward {
     hap_op_call *attention;
     int i;                 // its call
+    int turn[MOST];        // what turns the gradients' heads; -1: nothing
     group dx, dw, db, add; // of what the three read; of weights; of biases (all or none); the sums
     row_of_tensors to_w, to_b;
     hap_tensor *t[MOST], *w[MOST]; // the gradients; the weights, which lie side by side
@@ -334,17 +426,21 @@ static void swap_calls(int *a, int *b)
 // Takes up gradient k and its readers. False: they cannot be one with those before.
 static bool take_gradient(hap_rank *r, cuda_record *c, backward *x, int k)
 {
-    int at[READERS];
-    hap_tensor *t = x->attention->out[k];
+    int at[READERS], from = x->i;
+    hap_tensor *t = x->attention->out[k], *read = t;
+    int64_t width = t->local[1] * t->local[3];
     cuda_head_at is = *cuda_head_at_of(r, c, x->i, cuda_head_role(x->attention, true, k)),
-                 rows = cuda_heads_by_position(t, t->local[1] * t->local[3]);
-    if (is.b != rows.b || is.h != rows.h || is.s != rows.s || !gradient_readers(r, c, x->i, t, at))
+                 rows = cuda_heads_by_position(t, width);
+    x->turn[k] = turn_of(r, c, x->i, t, width);
+    if (x->turn[k] >= 0) from = x->turn[k], read = op_at(c, from)->out[0];
+    if (is.b != rows.b || is.h != rows.h || is.s != rows.s ||
+        !gradient_readers(r, c, from, read, width, at))
         return false;
     x->dx.at[x->dx.n++] = at[DX], x->dw.at[x->dw.n++] = at[DW];
     if (at[DB] >= 0 && sums_rows(op_at(c, at[DB]))) x->db.at[x->db.n++] = at[DB];
     hap_tensor *w = op_at(c, at[DX])->in[1];
     x->t[k] = t, x->w[k] = w;
-    x->cols += t->local[1] * t->local[3];
+    x->cols += width;
     const hap_op_call *d = op_at(c, at[DW]), *d0 = op_at(c, x->dw.at[0]);
     if (!whole(w) || t->type != x->t[0]->type || w->type != x->w[0]->type ||
         last_dim(w) != last_dim(x->w[0]) || !whole(d->out[0]) ||
@@ -388,8 +484,10 @@ static void pack_gradients(hap_rank *r, cuda_record *c, backward *x, char *z)
         *cuda_head_at_of(r, c, x->i, cuda_head_role(x->attention, true, k)) =
             cuda_heads_by_position(x->t[k], x->cols);
         x->attention->out[k] = cuda_retyped(r, c, x->t[k], &there);
+        if (x->turn[k] >= 0) turns_in_place(r, c, x->turn[k], &there, x->cols);
         col += width;
     }
+    join_turns(r, c, x->turn, MOST);
 }
 
 // The joined calls take the place of the latest of each kind; the others are done.
@@ -416,7 +514,10 @@ static void replace_calls(hap_rank *r, cuda_record *c, backward *x, char *z, voi
         if (k < x->add.n) c->call[x->add.at[k]].kind = CUDA_DONE;
     }
     // Attention adds up the rows as well, where the sums may be there so early.
-    if (x->db.n && s->out[0]->type == HAP_F32 && sums_alike(x->attention) &&
+    bool turned = false;
+    for (int k = 0; k < MOST; k++)
+        turned = turned || x->turn[k] >= 0;
+    if (x->db.n && !turned && s->out[0]->type == HAP_F32 && sums_alike(x->attention) &&
         cuda_untouched(c, x->i, x->end_b - 1, s->out[0])) {
         x->attention->out[x->attention->n_out++] = s->out[0];
         c->call[x->end_b].kind = CUDA_DONE;

@@ -84,11 +84,21 @@ bool cuda_under_way(const cuda_record *c, int from, int to, const hap_tensor *t)
     return false;
 }
 
-bool cuda_outlives(const hap_rank *r, const hap_tensor *t)
+static bool outlives(const hap_rank *r, const hap_tensor *t, bool inputs)
 {
     for (int i = 0; i < r->n_vars; i++)
-        if (cuda_meets(r->var[i].t, t)) return true;
+        if ((inputs || r->var[i].kind != HAP_VAR_INPUT) && cuda_meets(r->var[i].t, t)) return true;
     return r->loss && cuda_meets(r->loss, t);
+}
+
+bool cuda_outlives(const hap_rank *r, const hap_tensor *t)
+{
+    return outlives(r, t, true);
+}
+
+bool cuda_made_outlives(const hap_rank *r, const hap_tensor *t)
+{
+    return outlives(r, t, false);
 }
 
 int cuda_next_write(const cuda_record *c, int i, const hap_tensor *t)

@@ -19,6 +19,8 @@ bool cuda_writes(const cuda_record *c, int i, const hap_tensor *t);
 bool cuda_under_way(const cuda_record *c, int from, int to, const hap_tensor *t);
 // Read when the step is over, or before the next one writes it.
 bool cuda_outlives(const hap_rank *r, const hap_tensor *t);
+// The same of what a call makes: an input of the step that lay there is used up by then.
+bool cuda_made_outlives(const hap_rank *r, const hap_tensor *t);
 // The first call after i that writes on t, c->n if none does; the last one before i, -1 if none.
 int cuda_next_write(const cuda_record *c, int i, const hap_tensor *t);
 int cuda_last_write(const cuda_record *c, int i, const hap_tensor *t);

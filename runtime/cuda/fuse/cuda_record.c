@@ -156,6 +156,16 @@ struct cuda_spare {
     bool owns;
 };
 
+static bool may_take(const cuda_record *c, int64_t bytes)
+{
+    size_t left, whole;
+    if (bytes <= (int64_t)CUDA_SPARE - c->spare_bytes) return true;
+    if (cudaMemGetInfo(&left, &whole) == cudaSuccess)
+        return bytes <= (int64_t)left - ((int64_t)CUDA_SPARE_LEAVE << 20);
+    cudaGetLastError();
+    return false;
+}
+
 void *cuda_record_spare(hap_rank *r, cuda_record *c, int64_t bytes, int from, int to)
 {
     const struct cuda_spare *found = NULL;
@@ -171,7 +181,7 @@ void *cuda_record_spare(hap_rank *r, cuda_record *c, int64_t bytes, int from, in
         use.at = found->at, use.bytes = found->bytes;
     } else {
         void *p = NULL;
-        if (bytes > (int64_t)CUDA_SPARE - c->spare_bytes) return NULL;
+        if (!may_take(c, bytes)) return NULL;
         if (cudaMalloc(&p, (size_t)bytes) != cudaSuccess) {
             cudaGetLastError(); // not an error of the calls to come
             return NULL;

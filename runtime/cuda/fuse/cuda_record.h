@@ -41,7 +41,8 @@ typedef struct cuda_call {
     cuda_chain chain; // OP: with the n_joined calls that follow
     int n_joined;
     unsigned unread;  // OP: bit k: out[0] of call k of the chain is read by no call outside it
-    cuda_head_at *at; // OP, attention: where its operands' heads lie, by role; NULL: dense
+    cuda_head_at *at; // OP, attention: where its operands' heads lie, by role; rotary: where they
+                      // turn in place; NULL: dense
     bool once;        // what it writes stays: OP, a parameter's cast, whose update writes the copy
                       // from then on; PARTIAL of nothing
     bool keep;        // PARTIAL

@@ -35,6 +35,8 @@ typedef const char *cuda_chain_kernel(cuda_context *x, const hap_op_call *const 
 
 // sdpa or sdpa_bwd on operands that lie at[role]; the statistics are dense.
 const char *cuda_attention_at(cuda_context *x, const hap_op_call *c, const cuda_head_at *at);
+// rotary on heads [b, s, h, e] that lie at[CUDA_Q] and turn in place: in[0] is out[0].
+const char *cuda_rotary_at(cuda_context *x, const hap_op_call *c, const cuda_head_at *at);
 
 #ifdef __cplusplus
 }

@@ -635,9 +635,10 @@ __device__ inline void turn(float &u, float &v, const float2 &cosine, const floa
 }
 
 // Pair i of a row of d entries: where its first entry is. Of halves, the second is d / 2 further.
+// in_place: the rows of y lie as those of x do, which s says.
 template <bool PAIRS>
 __global__ void rotary(int64_t n, int64_t d, view y, view x, view cosine, view sine, spread s,
-                       bool back)
+                       bool back, bool in_place)
 {
     int64_t step = (int64_t)gridDim.x * blockDim.x, half = PAIRS ? 1 : d / 2;
     for (int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; t < n; t += step) {
@@ -646,6 +647,7 @@ __global__ void rotary(int64_t n, int64_t d, view y, view x, view cosine, view s
         float u = load(x, at[0]), v = load(x, at[0] + half);
         turn(u, v, make_float2(load(cosine, at[1]), load(cosine, at[1] + half)),
              make_float2(load(sine, at[2]), load(sine, at[2] + half)), back);
+        if (in_place) i = at[0];
         store(y, i, u), store(y, i + half, v);
     }
 }
@@ -653,7 +655,7 @@ __global__ void rotary(int64_t n, int64_t d, view y, view x, view cosine, view s
 // The same, vectors of 8 a thread: one of each half, or one of four pairs.
 template <bool PAIRS>
 __global__ void rotary_vec(int64_t n, int64_t d, view y, view x, view cosine, view sine, spread s,
-                           bool back)
+                           bool back, bool in_place)
 {
     constexpr int H = PAIRS ? 1 : 2;
     int64_t step = (int64_t)gridDim.x * blockDim.x, each = d / H / 8;
@@ -673,29 +675,63 @@ __global__ void rotary_vec(int64_t n, int64_t d, view y, view x, view cosine, vi
             turn(a[0][k], a[H - 1][q], make_float2(c[0][k], c[H - 1][q]),
                  make_float2(b[0][k], b[H - 1][q]), back);
         }
+        if (in_place) i = at[0];
 #pragma unroll
         for (int h = 0; h < H; h++)
             store_vec<8>(y, i + h * (d / 2), a[h]);
     }
 }
 
-CUDA_ROW(rotary)
+// Where each operand has the rows of t, [b, s, h, d], of which operand 0 lies as `at` says.
+static void spread_heads(spread *s, const hap_tensor *t, const cuda_head_at &at,
+                         hap_tensor *const *in)
+{
+    *s = {};
+    s->n = t->rank;
+    const int64_t own[] = {at.b, at.s, at.h, 1};
+    for (int d = 0; d < t->rank; d++)
+        s->size[d] = t->local[d], s->stride[0][d] = own[d];
+    for (int i = 1; i < 3; i++) {
+        int64_t step = 1;
+        for (int d = t->rank - 1, k = in[i]->rank - 1; k >= 0; d--, k--) {
+            s->stride[i][d] = in[i]->local[k] == 1 ? 0 : step;
+            step *= in[i]->local[k];
+        }
+    }
+}
+
+// at: NULL, or where the heads lie that turn in place.
+static const char *rotary_at(cuda_context *x, const hap_op_call *c, const cuda_head_at *at)
 {
     spread s;
     hap_tensor *y = c->out[0];
     int64_t d = y->local[y->rank - 1];
     CUDA_TRY(cuda_want_floats(c));
-    CUDA_TRY(spread_of(&s, y, 3, c->in));
+    CUDA_TRY(spread_of(&s, y, 3, c->in)); // shapes that fit
+    if (at) spread_heads(&s, y, *at, c->in);
     for (int i = 0; i < 3; i++)
         if (c->in[i]->local[c->in[i]->rank - 1] != d)
             return cuda_fail("rotary: rows of another length");
     if (d % 2) return cuda_fail("rotary: rows of %lld entries, an odd number", (long long)d);
     if (y->elements == 0) return NULL;
     bool pairs = c->attr[0].i, vec = all_aligned(c) && d % (pairs ? 8 : 16) == 0;
+    if (at) vec = vec && at->b % 8 == 0 && at->s % 8 == 0 && at->h % 8 == 0;
     int64_t n = y->elements / (!vec ? 2 : pairs ? 8 : 16);
     auto *run = vec ? (pairs ? rotary_vec<true> : rotary_vec<false>)
                     : (pairs ? rotary<true> : rotary<false>);
     run<<<blocks_for(n, THREADS), THREADS, 0, x->stream>>>(
-        n, d, view_of(y), view_of(c->in[0]), view_of(c->in[1]), view_of(c->in[2]), s, c->attr[1].i);
+        n, d, view_of(y), view_of(c->in[0]), view_of(c->in[1]), view_of(c->in[2]), s, c->attr[1].i,
+        at != NULL);
     return launched();
+}
+
+CUDA_ROW(rotary)
+{
+    return rotary_at(x, c, NULL);
+}
+
+const char *cuda_rotary_at(cuda_context *x, const hap_op_call *c, const cuda_head_at *at)
+{
+    CUDA_TRY(cuda_call_begins(x, c));
+    return rotary_at(x, c, &at[CUDA_Q]);
 }

@@ -245,7 +245,8 @@ static void run_chain(hap_rank *r, const cuda_call *c)
     for (int k = 0; k < n; k++)
         op[k] = &c[k].op;
     if (c->at)
-        why = cuda_attention_at(x, op[0], c->at), done = true;
+        why = (op[0]->op == HAP_OP_rotary ? cuda_rotary_at : cuda_attention_at)(x, op[0], c->at),
+        done = true;
     else if (kernel[c->chain])
         why = kernel[c->chain](x, op, n, c->unread, &done);
     cuda_check(r, why);
