@@ -236,19 +236,31 @@ typedef struct entry { // a way to have the last layers on some units
     int option, n_layers, n;
 } entry;
 
+// Seconds that the layers before one add to a fill and to a path at least.
+typedef struct before {
+    double forward, path;
+} before;
+
 typedef struct chart {
     hb_arena *a;
     const pipeline *x;
-    double tau;
+    double tau, limit;         // seconds: of the pace, of a fill that is of use
     double slack;              // seconds of a fill, as a stage: that the gap allows
     int *radix, *unit, *scale; // by kind: values of a digit; what it counts; its place value
     int n_sets, n_open;
     int *open;                        // options that have any layer in time
     int *place;                       // by these: what taking their units adds to a set
     double *rest_forward, *rest_path; // by layer: least of all layers before it
-    double *reach;                    // by kind: most layers that one more unit may take
-    int *head;                        // by state: its entries
-    bool *any;                        // by set: has it a state with entries
+    // By micro-batches under way, by kind: most layers that a unit may take. NULL: not yet known.
+    double **reach;
+    // By kind: what a layer there takes above the least, messages too; kinds, ascending by that.
+    double *more_forward, *more_path;
+    int *by_forward, *by_path;
+    // Of the set that stages are put on: units outside it, by kind; what these take, by layer.
+    int *left;
+    before *least;
+    int *head; // by state: its entries
+    bool *any; // by set: has it a state with entries
     HB_VEC(entry) entries;
 } chart;
 
@@ -306,48 +318,140 @@ static double least_of(const chart *c, int layer, bool forward)
     return least;
 }
 
-// Layers that units of a set may leave to others at most: a unit takes no more than its share of
-// the longest stage that it may have.
-static void set_reach(chart *c)
+// The least that a layer of an option takes more than on the fastest one.
+static double least_more(const chart *c, int option, const double *sum, const double *rest)
+{
+    double least = INFINITY;
+    for (int l = 0; l < c->x->p->n_layers; l++)
+        if (within(path_of(c->x, option, l, l + 1), c->tau))
+            least = fmin(least, sum[l + 1] - sum[l] - (rest[l + 1] - rest[l]));
+    return fmax(least, 0);
+}
+
+// Of a message that an option sends or gets.
+static double least_link(const chart *c, int option)
 {
     const pl_problem *p = c->x->p;
+    double least = INFINITY, width = p->option[option].width;
+    for (int l = 1; l < p->n_layers; l++)
+        least = fmin(least, link_sec(p, l, width, width));
+    return isfinite(least) ? least : 0;
+}
+
+static void sort_kinds(int n, const double *by, int *kind)
+{
+    for (int k = 0; k < n; k++) {
+        int at = k;
+        for (; at > 0 && by[kind[at - 1]] > by[k]; at--)
+            kind[at] = kind[at - 1];
+        kind[at] = k;
+    }
+}
+
+// Most layers of a stage of an option, where those behind it take this path.
+static int longest(const chart *c, int option, double behind)
+{
+    const pipeline *x = c->x;
+    const double *ends = x->sum[option].ends;
+    int most = 0;
+    for (int from = 0, to = 0; to <= x->p->n_layers; to++) {
+        for (; from < to; from++) {
+            double path = path_of(x, option, from, to);
+            if (!within(path, c->tau)) continue;
+            double work = work_of(x, option, from, to), later = behind_of(x, option, from, to),
+                   fill = fill_of(x->p, behind + path, work, later, c->tau);
+            if (fill + ends[to] - ends[from] + c->rest_forward[from] >= c->limit) continue;
+            if (fits(x, option, from, to, under_way(x->p, behind + path, work, later, c->tau)))
+                break;
+        }
+        most = to - from > most ? to - from : most;
+    }
+    return most;
+}
+
+// By kind: a unit takes no more than its share of the longest stage that it may have, ahead of so
+// many micro-batches under way.
+static const double *reach_at(chart *c, int places)
+{
+    const pl_problem *p = c->x->p;
+    if (c->reach[places]) return c->reach[places];
+    double *reach = c->reach[places] = HB_ARRAY(c->a, double, p->n_kinds + 1);
     for (int i = 0; i < c->n_open; i++) {
         const pl_option *o = &p->option[c->open[i]];
-        int most = 0, units = 0;
-        for (int from = 0, to = 0; to <= p->n_layers; to++) {
-            while (from < to && !within(path_of(c->x, c->open[i], from, to), c->tau))
-                from++;
-            most = to - from > most ? to - from : most;
-        }
+        int most = longest(c, c->open[i], (places - 1) * c->tau), units = 0;
         for (int k = 0; k < p->n_kinds; k++)
             units += o->take[k];
         for (int k = 0; k < p->n_kinds; k++)
-            if (o->take[k] > 0) c->reach[k] = fmax(c->reach[k], (double)most / units);
+            if (o->take[k] > 0) reach[k] = fmax(reach[k], (double)most / units);
     }
+    return reach;
 }
 
-static double left_to_others(const chart *c, int set)
+// Layers that the units outside a set may take at most, ahead of what has this path.
+static double layers_before(chart *c, double path)
 {
-    double layers = 0;
-    for (int k = 0; k < c->x->p->n_kinds; k++) {
-        int used = set / c->scale[k] % c->radix[k] * c->unit[k];
-        layers += (c->x->p->count[k] - used) * c->reach[k];
-    }
-    return layers + PL_SAME_TIME;
+    const double *reach = reach_at(c, under_way(c->x->p, path, 0, 0, c->tau));
+    double most = PL_SAME_TIME;
+    for (int k = 0; k < c->x->p->n_kinds; k++)
+        most += c->left[k] * reach[k];
+    return most;
 }
 
-static bool open_chart(chart *c, const pipeline *x, double tau)
+// What a layer on a kind takes at least above the least of all options; its share of the message
+// that the longest stage sends included.
+static void set_more(chart *c)
+{
+    const pl_problem *p = c->x->p;
+    for (int k = 0; k < p->n_kinds; k++)
+        c->more_forward[k] = c->more_path[k] = INFINITY;
+    for (int i = 0; i < c->n_open; i++) {
+        const sums *s = &c->x->sum[c->open[i]];
+        int most = longest(c, c->open[i], 0);
+        if (most == 0) continue;
+        double link = least_link(c, c->open[i]) / most,
+               forward = least_more(c, c->open[i], s->forward, c->rest_forward) + link,
+               path = least_more(c, c->open[i], s->path, c->rest_path) + 2 * link;
+        for (int k = 0; k < p->n_kinds; k++) {
+            if (p->option[c->open[i]].take[k] == 0) continue;
+            c->more_forward[k] = fmin(c->more_forward[k], forward);
+            c->more_path[k] = fmin(c->more_path[k], path);
+        }
+    }
+    sort_kinds(p->n_kinds, c->more_forward, c->by_forward);
+    sort_kinds(p->n_kinds, c->more_path, c->by_path);
+}
+
+// What so many layers take at least above the least, on units outside a set.
+static double more_of(const chart *c, int layers, const double *more, const int *kind)
+{
+    const double *reach = c->reach[1];
+    double sec = 0, n = layers;
+    for (int k = 0; k < c->x->p->n_kinds && n > 0; k++) {
+        double here = fmin(n, c->left[kind[k]] * reach[kind[k]]);
+        if (here > 0) sec += here * more[kind[k]];
+        n -= here;
+    }
+    return sec;
+}
+
+static bool open_chart(chart *c, const pipeline *x, double tau, double limit)
 {
     const pl_problem *p = x->p;
     int most = p->n_layers < p->most_stages ? p->n_layers : p->most_stages;
-    *c = (chart){.a = hb_arena_new(), .x = x, .tau = tau};
+    *c = (chart){.a = hb_arena_new(), .x = x, .tau = tau, .limit = limit};
     c->slack = p->gap / PL_GAPS * (p->rounds - 1) * tau / most;
     c->open = HB_ARRAY(c->a, int, p->n_options + 1);
     c->place = HB_ARRAY(c->a, int, p->n_options + 1);
     c->radix = HB_ARRAY(c->a, int, p->n_kinds + 1);
     c->unit = HB_ARRAY(c->a, int, p->n_kinds + 1);
     c->scale = HB_ARRAY(c->a, int, p->n_kinds + 1);
-    c->reach = HB_ARRAY(c->a, double, p->n_kinds + 1);
+    c->reach = HB_ARRAY(c->a, double *, p->rounds + 1);
+    c->more_forward = HB_ARRAY(c->a, double, p->n_kinds + 1);
+    c->more_path = HB_ARRAY(c->a, double, p->n_kinds + 1);
+    c->left = HB_ARRAY(c->a, int, p->n_kinds + 1);
+    c->least = HB_ARRAY(c->a, before, p->n_layers + 1);
+    c->by_forward = HB_ARRAY(c->a, int, p->n_kinds + 1);
+    c->by_path = HB_ARRAY(c->a, int, p->n_kinds + 1);
     c->rest_forward = HB_ARRAY(c->a, double, p->n_layers + 1);
     c->rest_path = HB_ARRAY(c->a, double, p->n_layers + 1);
     for (int o = 0; o < p->n_options; o++)
@@ -357,11 +461,11 @@ static bool open_chart(chart *c, const pipeline *x, double tau)
         for (int k = 0; k < p->n_kinds && c->unit[k] >= 0; k++)
             if (c->unit[k] > 0)
                 c->place[i] += p->option[c->open[i]].take[k] / c->unit[k] * c->scale[k];
-    set_reach(c);
     for (int l = 0; l < p->n_layers; l++) {
         c->rest_forward[l + 1] = c->rest_forward[l] + least_of(c, l, true);
         c->rest_path[l + 1] = c->rest_path[l] + least_of(c, l, false);
     }
+    set_more(c);
     return true;
 }
 
@@ -395,8 +499,8 @@ static void add_entry(chart *c, int state, const entry *e)
 }
 
 // Puts stages of an option before what an entry has, which begins with layer `to`; set: with the
-// option's units; rest: layers that units outside it may take.
-static void put_before(chart *c, int later, int to, int option, int set, double rest)
+// option's units; rest: the most layers that units outside it may take.
+static void put_before(chart *c, int later, int to, int option, int set, int rest)
 {
     const pipeline *x = c->x;
     const pl_problem *p = x->p;
@@ -405,25 +509,37 @@ static void put_before(chart *c, int later, int to, int option, int set, double 
     double link = e.n > 0 ? link_sec(p, to, p->option[option].width, p->option[e.option].width) : 0,
            limit = worth(x) - (p->rounds - 1) * c->tau;
     if (!within(link, c->tau)) return;
-    for (int from = rest < to - 1 ? (int)rest : to - 1; from >= 0; from--) {
-        double path = s->path[to] - s->path[from], work = s->work[to] - s->work[from],
-               behind = behind_of(x, option, from, to);
-        if (!within(path, c->tau)) break;
+    for (int from = rest < to - 1 ? rest : to - 1; from >= 0; from--) {
+        double path = s->path[to] - s->path[from], whole = e.path + path + 2 * link;
+        if (!within(path, c->tau) || whole + c->rest_path[from] >= limit) break;
         if (to - from == p->n_layers && p->least_stages > 1) break;
-        entry n = {.path = e.path + path + 2 * link,
-                   .later = later,
-                   .option = option,
-                   .n_layers = to - from,
-                   .n = e.n + 1};
+        if (whole + c->least[from].path >= limit || from > layers_before(c, whole)) continue;
+        double work = s->work[to] - s->work[from], behind = behind_of(x, option, from, to);
+        entry n = {
+            .path = whole, .later = later, .option = option, .n_layers = to - from, .n = e.n + 1};
         n.fill = fmax(fill_of(p, n.path, work, behind, c->tau) + s->ends[to] - s->ends[from],
                       e.n > 0 ? s->forward[to] - s->forward[from] + link + e.fill : 0);
+        if (n.fill + c->rest_forward[from] >= limit) break;
+        if (n.fill + c->least[from].forward >= limit) continue;
         if (!fits(x, option, from, to, under_way(p, n.path, work, behind, c->tau))) break;
-        if (n.fill + c->rest_forward[from] >= limit || n.path + c->rest_path[from] >= limit)
-            continue;
         c->any[set] = true;
         add_entry(
             c, (set * (p->n_layers + 1) + p->n_layers - from) * x->n_widths + x->width[option], &n);
     }
+}
+
+// Fills what is of a set; returns the most layers that units outside it may take.
+static int set_before(chart *c, int set)
+{
+    const pl_problem *p = c->x->p;
+    for (int k = 0; k < p->n_kinds; k++)
+        c->left[k] = p->count[k] - set / c->scale[k] % c->radix[k] * c->unit[k];
+    double most = layers_before(c, 0);
+    int rest = most < p->n_layers ? (int)most : p->n_layers;
+    for (int l = 0; l <= rest; l++)
+        c->least[l] = (before){c->rest_forward[l] + more_of(c, l, c->more_forward, c->by_forward),
+                               c->rest_path[l] + more_of(c, l, c->more_path, c->by_path)};
+    return rest;
 }
 
 static void walk_set(chart *c, int set)
@@ -431,7 +547,7 @@ static void walk_set(chart *c, int set)
     const pl_problem *p = c->x->p;
     for (int i = 0; i < c->n_open && c->any[set]; i++) {
         if (!takes(c, set, c->open[i])) continue;
-        double rest = left_to_others(c, set + c->place[i]);
+        int rest = set_before(c, set + c->place[i]);
         for (int done = 0; done < p->n_layers; done++)
             for (int w = 0; w < c->x->n_widths; w++) {
                 int state = (set * (p->n_layers + 1) + done) * c->x->n_widths + w;
@@ -496,8 +612,8 @@ static double solve(pipeline *x, double tau)
 {
     const pl_problem *p = x->p;
     chart c;
-    bool ok = open_chart(&c, x, tau);
     double limit = worth(x) - (p->rounds - 1) * tau, fill = INFINITY;
+    bool ok = open_chart(&c, x, tau, limit);
     x->n_tried++;
     x->too_large = x->too_large || !ok;
     if (ok && c.n_open > 0 && limit > 0) {
@@ -548,7 +664,7 @@ static bool covers(const pipeline *x, double tau)
 {
     chart c;
     const pl_problem *p = x->p;
-    bool ok = open_chart(&c, x, tau);
+    bool ok = open_chart(&c, x, tau, INFINITY);
     if (!ok || c.n_open == 0) {
         hb_arena_free(c.a);
         return !ok;
