@@ -42,7 +42,7 @@
 // --- large graphs ---
 #define SYN_MANY_NODES 700   // nodes: with more, ratios start from the better of two plans [tried]
 #define SYN_LARGE      1500  // nodes: with more, few layers are searched first, then all [tried]
-#define SYN_FEW_LAYERS 3     // layers that stay at each end of a run of equal ones [tried]
+#define SYN_FEW_LAYERS 3     // layers that stay at each end of a run of equal ones, fewer where that is large yet [tried]
 #define SYN_FEW_TIME   0.5   // of --time-limit, for the problem of few layers [set]
 #define SYN_SEARCH_TIME 0.85 // of --time-limit, for all that is searched [tried]
 #define SYN_LEAST_TIME 1e-3  // seconds: a search that begins after the limit has no more [set]
@@ -199,6 +199,7 @@
 #define SYN_ORDER_LEAST  1e-3         // share of a step: memory that costs less is no reason for that search [set]
 #define SYN_ORDER_FAR    1.2          // of a capacity: what takes more without, does not fit with it [set]
 #define SYN_WORK         1e7          // states of all searches: what has a plan then begins no further variant or set [tried]
+#define SYN_WORK_SETS    0.25         // of it: a large graph whose search took more tries no fewer devices [tried]
 #define SYN_WORK_TURN    0.0625       // of it: then another number of micro-batches has its turn [tried]
 #define SYN_WORK_FIRST   0.75         // of it: nor a search with memory first [set]
 #define SYN_WISH_GAIN    0.03         // share: what a search gains on the promise of a wish [set]

@@ -244,8 +244,8 @@ static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
                 pool_now() - p->begin, syn_strategy_name(space->strategy),
                 c.program->mesh->n_axes == 1 ? "one axis" : "machines x devices", c.sec * 1e3,
                 c.share * 100);
-    // Of a large graph that has a plan, other variants are planned only if asked for.
-    bool settled = p->best.program && ir_step_nodes(p->g) > SYN_LARGE && !p->opt->vary_blocks;
+    // After few layers, where there is a plan, other variants are planned only if asked for.
+    bool settled = p->best.program && p->opt->after_few && !p->opt->vary_blocks;
     if (p->opt->simulated && !settled) p->opt->simulated(p->opt->simulated_ctx, c.program, c.sec);
     return c;
 }

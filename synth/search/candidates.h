@@ -94,7 +94,8 @@ typedef struct pool {
     int n_whole;
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
-    double work; // states of all searches
+    double work;    // states of all searches
+    bool cut_short; // fewer devices were not tried, for its sake
 } pool;
 
 double pool_now(void); // seconds

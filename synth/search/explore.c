@@ -201,7 +201,11 @@ static void look_at_sets(dropping *d, int most)
 // Do fewer devices do better? Sets of several kinds, then those near the best, while that gains.
 static void drop_devices(pool *p)
 {
-    if (pool_is_large(p) || p->opt->all_devices || p->opt->devices) return;
+    if (p->opt->after_few || p->opt->all_devices || p->opt->devices) return;
+    if (pool_is_large(p) && (!p->best.program || p->work > SYN_WORK_SETS * SYN_WORK)) {
+        p->cut_short = p->cut_short || p->best.program;
+        return;
+    }
     dropping *d = HB_NEW(p->arena, dropping);
     *d = (dropping){.p = p, .sets = pool_device_sets(p)};
     bool later = p->opt->known && p->opt->known->best > 0; // variant of a step that has a plan

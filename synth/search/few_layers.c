@@ -69,6 +69,7 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     syn_options quick = *p->o;
     quick.no_pairs = true;
     quick.baselines = false;
+    quick.after_few = false;
     quick.wary = wary;
     const bool *asked = p->o->again;
     if (asked) quick.again = asked_of_few(p->a, few_step, p->step->n_blocks, asked);
@@ -97,6 +98,18 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     return !p->kept && !wary && short_of_workspace(&few);
 }
 
+// The step with so few of its layers that it is no large one, as many as may be of them; or where
+// none is so small, with the fewest, if these are less than half of it. NULL: all are searched.
+static ir_graph *few_layers_of(hb_arena *a, const ir_graph *step)
+{
+    ir_graph *few = NULL;
+    for (int keep = SYN_FEW_LAYERS; keep > 0; keep--) {
+        few = ir_fold(a, step, keep);
+        if (few && few->nodes.n <= SYN_LARGE) return few;
+    }
+    return few && 2 * few->nodes.n < step->nodes.n ? few : NULL;
+}
+
 static syn_result result_of(planner *p)
 {
     p->best.plan_sec = p->spent;
@@ -120,7 +133,8 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
     planner p = planner_of(a, step, m, o);
     p.effort = &effort;
     bool may_fold = o->strategy == SYN_AUTO && !o->pins && step->nodes.n > SYN_LARGE;
-    ir_graph *few = may_fold ? ir_fold(a, step, SYN_FEW_LAYERS) : NULL;
+    ir_graph *few = may_fold ? few_layers_of(a, step) : NULL;
+    o->after_few = few != NULL;
     if (few && plan_from_few(&p, few, false)) plan_from_few(&p, few, true);
     if (p.hopeless) return none_worth(&p);
     if (!few ||

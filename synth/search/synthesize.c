@@ -471,6 +471,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     if (g->few_of || far_behind(&p) || same_again(&p)) {
         end_unfinished(&p, &r);
         r.work = p.work;
+        r.cut_short = p.cut_short;
         r.plan_sec = pool_now() - begin;
         return r;
     }
@@ -499,6 +500,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     *p.stop = (hb_stop){NULL, NULL}; // the result's space has it
     r.n_solved = p.n_solved;
     r.work = p.work;
+    r.cut_short = p.cut_short;
     r.n_states = p.n_states;
     for (int i = 0; i < p.arenas.n; i++)
         hb_arena_free(p.arenas.p[i]);

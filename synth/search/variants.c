@@ -207,6 +207,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     syn_result r = syn_synthesize(p->a, g, f, p->m, &o);
     p->spent += r.plan_sec;
     p->effort->work += r.work;
+    p->effort->cut_short = p->effort->cut_short || r.cut_short;
     bool known = !memory_first && r.status == SYN_OK && r.plain && isfinite(r.found_sec);
     p->known[1].same_best = known ? r.found_sec : 0;
     p->known[1].same_leads = known ? r.found_leads_sec : 0;
@@ -503,7 +504,7 @@ void planner_variants(planner *p)
     if (given) return;
     bool plain_fits = planner_fits(p);
     double first_share = p->least_share;
-    bool enough = planner_fits(p) && large(p);
+    bool enough = planner_fits(p) && o->after_few;
     if (o->pins || o->strategy != SYN_AUTO || !(p->best.tight || next_wish(p, first))) return;
     bool choose = !o->again && step->n_blocks > 0 && !(enough && !o->vary_blocks);
     double plain = ir_saved_bytes(p->g) * (double)first; // in one chunk
@@ -516,7 +517,7 @@ void planner_variants(planner *p)
         const syn_program *before = p->plain;
         double other = one, share = p->least_share;
         int later = p->later.n;
-        if (k > first && planner_fits(p) && large(p) && !o->vary_chunks) break;
+        if (k > first && planner_fits(p) && o->after_few && !o->vary_chunks) break;
         // With all the memory that it wants, half as many are no better than what is to be beaten.
         if (k > first && p->bar > 0 && p->last.quickest >= planner_to_beat(p)) break;
         one = plan_chunks(p, &x, k, first, one);
@@ -590,7 +591,7 @@ static bool take_over(planner *p, const planner *some)
 void planner_sets(planner *p)
 {
     if (p->o->strategy != SYN_AUTO || p->o->pins || p->o->all_devices || !p->best.tight) return;
-    if (p->step->few_of || large(p)) return; // takes longer than it gains
+    if (p->step->few_of || p->o->after_few) return; // takes longer than it gains
     int most = SYN_SET_NODES / (p->step->nodes.n + 1);
     if (most > SYN_SETS_ALONE) most = SYN_SETS_ALONE;
     for (int vain = 0; vain < most && !planner_is_over(p) && !planner_is_tired(p, 1);) {

@@ -43,10 +43,11 @@ typedef struct syn_options {
     const volatile int *interrupted; // Ctrl-C: return the best so far
     int64_t micro_batches;           // syn_plan: so many; 0: its choice
     const bool *again;               // syn_plan: blocks to compute again; NULL: its choice
-    bool vary_chunks, vary_blocks;   // syn_plan: chosen for a large graph, too, that has a plan
-    double worth;                    // syn_plan: seconds that a plan must beat; 0: none
-    const syn_lead *lead;            // NULL: none
-    bool all_devices;                // none is left out
+    bool vary_chunks, vary_blocks; // syn_plan: chosen after few layers, too, where there is a plan
+    bool after_few; // few of the layers were searched first: devices and variants were chosen there
+    double worth;   // syn_plan: seconds that a plan must beat; 0: none
+    const syn_lead *lead;         // NULL: none
+    bool all_devices;             // none is left out
     bool brief;                   // starting ratios alone, without what makes a plan better still
     const bool *devices;          // by rank of the cluster: these alone, all; NULL: any
     struct syn_known_sets *known; // of devices, from other variants of the step; NULL: none

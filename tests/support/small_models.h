@@ -15,6 +15,8 @@ typedef struct small_transformer {
     bool embedding; // reads ids; else x [batch, tokens, width]
     bool norm;      // layer norm in front of attention and feed-forward
     bool tied;      // the embedding's table makes the logits, too
+    int alike; // layers in a row that are equal: after them hidden is an eighth wider, then as it
+               // was; 0: all
 } small_transformer;
 ir_graph *small_attention(hb_arena *a, const small_transformer *m);
 

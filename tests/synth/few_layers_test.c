@@ -6,6 +6,7 @@
 //            where leaving out slow devices pays and where memory binds
 //  asked     so is one whose micro-batches and blocks are asked for, and one that is larger than
 //            the limit as a variant alone
+//  kinds     so is one whose runs of equal layers are many, or a layer long
 
 #include <check.h>
 #include <math.h>
@@ -105,11 +106,12 @@ END_TEST
 // Two fast devices in one machine and two slow ones behind a slow network, with so much memory for
 // each layer. micro_batches, computed_again: as asked, of all blocks; 0: none of it is. *nodes, if
 // not NULL: of the step and of the variant.
-static double step_of(int layers, double mib_a_layer, int micro_batches, bool computed_again,
-                      int *nodes)
+static double step_of_runs(int layers, int alike, double mib_a_layer, int micro_batches,
+                           bool computed_again, int *nodes)
 {
     hb_arena *a = hb_arena_new();
     small_transformer m = model(layers);
+    m.alike = alike;
     device fast = {50, 2000, 100, 5, mib_a_layer * layers + 48},
            slow = {10, 500, 100, 5, mib_a_layer * layers + 48};
     cost_model on = {.cluster =
@@ -131,6 +133,12 @@ static double step_of(int layers, double mib_a_layer, int micro_batches, bool co
     double sec = r.predicted_sec;
     hb_arena_free(a);
     return sec;
+}
+
+static double step_of(int layers, double mib_a_layer, int micro_batches, bool computed_again,
+                      int *nodes)
+{
+    return step_of_runs(layers, 0, mib_a_layer, micro_batches, computed_again, nodes);
 }
 
 START_TEST(deep)
@@ -162,6 +170,18 @@ START_TEST(asked)
 }
 END_TEST
 
+START_TEST(kinds)
+{
+    int alike = _i == 0 ? 1 : 10, nodes[2];
+    double s10 = step_of_runs(10, alike, 1000, 0, false, NULL),
+           s20 = step_of_runs(20, alike, 1000, 0, false, nodes);
+    ck_assert_int_le(nodes[0], SYN_LARGE);
+    double s60 = step_of_runs(60, alike, 1000, 0, false, NULL);
+    ck_assert_msg((s60 - s20) / 40 < (s20 - s10) / 10 * 1.05, "%g, %g, %g ms", s10 * 1e3, s20 * 1e3,
+                  s60 * 1e3);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("few_layers");
@@ -171,6 +191,7 @@ int main(void)
     tcase_add_test(c, refused);
     tcase_add_loop_test(c, deep, 0, test_cases(1, 2, 2));
     tcase_add_loop_test(c, asked, 0, test_cases(1, 3, 3));
+    tcase_add_loop_test(c, kinds, 0, test_cases(1, 2, 2));
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -101,7 +101,7 @@ def export(
     if optimizer is not None and not graphs[0].loss.trained:
         raise ExportError("the loss depends on no parameter that is trained")
     wanted = list(dict.fromkeys(t.name for g in graphs for t in g.leaves() if t.kind in ("param", "buffer")))
-    rules = init_rules(module, init, recorded, wanted, notes)
+    rules = init_rules(module, init, recorded, buffers, wanted)
     for g in graphs:
         for t in g.leaves():
             if t.kind in ("param", "buffer"):

@@ -23,11 +23,11 @@ from .consts import uniform_value
 from .graph import ExportError
 
 
-def init_rules(module: torch.nn.Module, given: dict | None, recorded: dict, wanted, notes: set[str]) -> dict[str, dict]:
-    """Rule by name for each of the `wanted` parameters and buffers. `recorded`: rules by id of a meta
-    tensor (Recorder)."""
+def init_rules(module: torch.nn.Module, given: dict | None, recorded: dict, filled: dict, wanted) -> dict[str, dict]:
+    """Rule by name for each of the `wanted` parameters and buffers. `recorded`, `filled`: what from_meta
+    says of parameters and buffers on the meta device."""
     out = {}
-    own = dict(module.named_parameters()) | dict(module.named_buffers())
+    own = dict(module.named_parameters()) | dict(module.named_buffers()) | filled
     missing = []
     for name in wanted:
         p = own[name].detach()

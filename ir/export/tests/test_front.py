@@ -227,6 +227,17 @@ def test_models_without_memory(tmp_path):
         assert {k: v for k, v in t.items() if k != "init"} == {k: v for k, v in real["tensors"][name].items() if k != "init"}
 
 
+def test_buffers_without_memory(tmp_path):
+    """Counts and running statistics start as the norm's own code starts them."""
+    make = lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten())  # noqa: E731
+    with torch.device("meta"):
+        empty = make()
+    docs = [go(tmp_path, m, kwargs=dict(input=torch.randn(4, 3, 8, 8)), loss=lambda y: y.square().mean()) for m in (make(), empty)]
+    buffers = [{n: t["init"] for n, t in d["tensors"].items() if t["kind"] == "buffer"} for d in docs]
+    assert buffers[0] == buffers[1] and sorted(b["const"] for b in buffers[0].values()) == [0.0, 0.0, 1.0]
+    assert empty[1].running_var.is_meta
+
+
 @pytest.mark.parametrize("name", ["Bert", "GPTNeoX", "OPT", "ViT"])
 def test_families_without_memory(name, tmp_path):
     import zoo
