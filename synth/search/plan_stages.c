@@ -257,18 +257,46 @@ static void take_programs(syn_staged *p, syn_program *const *program)
     }
 }
 
+// A plan before programs of it were replaced.
+typedef struct former {
+    syn_staged plan;
+    int *depth;           // by stage
+    syn_slot_part **part; // by stage: its order
+} former;
+
+static former former_of(hb_arena *a, const syn_staged *p)
+{
+    former f = {*p, HB_ARRAY(a, int, p->n), HB_ARRAY(a, syn_slot_part *, p->n)};
+    f.plan.stage = hb_copy(a, p->stage, sizeof *p->stage * (size_t)p->n);
+    for (int s = 0; s < p->n; s++) {
+        const syn_program *q = p->stage[s].program;
+        f.depth[s] = p->cut->graph[s]->depth;
+        f.part[s] = hb_copy(a, q->order.p, sizeof *q->order.p * (size_t)q->order.n);
+    }
+    return f;
+}
+
+// Programs that were replaced are as they were; others have got orders and places since.
+static void restore(syn_staged *p, const former *f)
+{
+    *p = f->plan;
+    for (int s = 0; s < p->n; s++) {
+        syn_program *q = p->stage[s].program;
+        memcpy(q->order.p, f->part[s], sizeof *q->order.p * (size_t)q->order.n);
+        if (p->cut->graph[s]->depth == f->depth[s]) continue;
+        p->cut->graph[s]->depth = f->depth[s];
+        syn_arena(q);
+    }
+}
+
 // Takes these programs if the plan is faster with them.
 static bool faster_with(planner *x, syn_staged *p, syn_program *const *program)
 {
-    double sec = p->predicted_sec;
-    syn_program **was = HB_ARRAY(x->a, syn_program *, p->n);
-    for (int s = 0; s < p->n; s++)
-        was[s] = program[s] ? p->stage[s].program : NULL;
+    former f = former_of(x->a, p);
     take_programs(p, program);
     order(x, p);
-    if (p->predicted_sec < sec) return true;
-    take_programs(p, was);
-    order(x, p);
+    if (p->predicted_sec < f.plan.predicted_sec) return true;
+    restore(p, &f);
     return false;
 }
 

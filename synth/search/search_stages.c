@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ir/variant.h"
 #include "synth/search/candidates.h"
@@ -53,7 +54,8 @@ typedef struct searcher {
     found lead_found;
     syn_known_stages *stages;
     double lead_sec;
-    hb_str why; // there is no table
+    double planned; // seconds of what was planned last
+    hb_str why;     // there is no table
     double begin;
 } searcher;
 
@@ -419,6 +421,7 @@ static bool try_plan(searcher *x, hb_arena *a, syn_known_stages *known, const fo
     if (x->o->log && r.plan)
         fprintf(x->o->log, "stages: %d planned: %.6g ms, %.6g by the table\n", f->plan.n,
                 r.plan->predicted_sec * 1e3, f->plan.sec * 1e3);
+    x->planned = r.plan ? r.plan->predicted_sec : HUGE_VAL;
     if (!r.plan && !x->lead.plan) x->lead.why = hb_str_n(x->a, r.why.p, r.why.n);
     if (!r.plan || r.plan->predicted_sec >= x->lead_sec) return false;
     x->lead = r;
@@ -460,28 +463,37 @@ static void move_layers(searcher *x, found *f)
     }
 }
 
-// Plans the quickest pipelines of the tables made since the last time in full.
-static void plan_best(searcher *x)
+// Plans the quickest pipelines of tables in full, from number `first` of them on: some, or until
+// one takes about what its table says. They are out of the list then.
+static void plan_best(searcher *x, int first, bool some)
 {
-    if (x->found.n > 0) qsort(x->found.p, (size_t)x->found.n, sizeof *x->found.p, by_seconds);
-    for (int i = 0; i < x->found.n && i < SYN_STAGE_PLANS && !(x->lead.plan && over(x)); i++) {
-        found *f = &x->found.p[i];
-        if (f->plan.sec > x->lead_sec * SYN_STAGE_NEAR || hb_diag_count(x->d) > 0) break;
+    int n = 0;
+    bool more = true;
+    if (x->found.n == first) return;
+    found *f = x->found.p + first;
+    qsort(f, (size_t)(x->found.n - first), sizeof *f, by_seconds);
+    for (; first + n < x->found.n && n < SYN_STAGE_PLANS && more; n++) {
+        if ((x->lead.plan && over(x)) || hb_diag_count(x->d) > 0) break;
+        if (f[n].plan.sec > x->lead_sec * SYN_STAGE_NEAR) break;
         hb_arena *a = hb_arena_within(x->a);
         syn_known_stages *known = syn_known_stages_new(a);
-        if (!try_plan(x, a, known, f)) {
+        bool leads = try_plan(x, a, known, &f[n]);
+        more = some || x->planned > f[n].plan.sec * SYN_STAGE_NEAR;
+        if (!leads) {
             hb_arena_free(a);
             continue;
         }
         if (x->of_lead) hb_arena_free(x->of_lead);
         x->of_lead = a;
         x->stages = known;
-        x->lead_found = *f;
+        x->lead_found = f[n];
     }
-    x->found.n = 0;
+    memmove(f, f + n, sizeof *f * (size_t)(x->found.n - first - n));
+    x->found.n -= n;
 }
 
-// Groups of one size after the other; what is known then bounds what the next may take.
+// Groups of one size after the other, the quickest pipelines of each planned at once: what is known
+// then bounds what the next may take. Then others that may be quicker still.
 static void look_at_groups(searcher *x)
 {
     double best = INFINITY;
@@ -491,17 +503,19 @@ static void look_at_groups(searcher *x)
     if (few_sets(x, SYN_STAGE_SETS)) {
         grouping any = {.least = 0};
         if (any_groups(x, few_sets(x, SYN_STAGE_MIXED), &any)) (void)look_at_all(x, &any);
-        plan_best(x);
+        plan_best(x, 0, true);
         return;
     }
     for (int n = 1; n <= most && worse < 2 && !over(x); n *= 2) {
         grouping equal = {.least = 0};
         if (!equal_groups(x, n, &equal)) return;
+        int before = x->found.n;
         double sec = look_at_all(x, &equal);
         worse = sec < best ? 0 : isinf(x->best) ? worse : worse + 1;
         best = fmin(best, sec);
-        plan_best(x);
+        plan_best(x, before, false);
     }
+    plan_best(x, 0, true);
 }
 
 syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_model *m,

@@ -8,7 +8,7 @@
 #include "synth/price/price_stages.h"
 
 typedef struct chooser {
-    hb_arena *a;
+    hb_arena *a, *own; // of the plan; of all tries
     syn_staged *p;
     syn_stage_prices *prices;
     int micro;
@@ -79,12 +79,12 @@ static void keep(chooser *x, const orders *o)
 static orders as_planned(chooser *x)
 {
     int n = x->p->n;
-    orders o = {.depth = HB_ARRAY(x->a, int, n), .slot = HB_ARRAY(x->a, cost_slot *, n)};
+    orders o = {.depth = HB_ARRAY(x->own, int, n), .slot = HB_ARRAY(x->own, cost_slot *, n)};
     for (int s = 0; s < n; s++) {
         const syn_program *q = x->p->stage[s].program;
         o.depth[s] = q->g->depth;
         o.under_way += q->g->depth;
-        o.slot[s] = hb_alloc(x->a, sizeof **o.slot * (size_t)n_parts(x, s));
+        o.slot[s] = hb_alloc(x->own, sizeof **o.slot * (size_t)n_parts(x, s));
         for (int i = 0; i < q->order.n; i++)
             o.slot[s][i] = (cost_slot){q->order.p[i].m, q->order.p[i].turn};
     }
@@ -97,9 +97,9 @@ static orders as_planned(chooser *x)
 static orders played(chooser *x, double times, double idle)
 {
     const syn_staged *p = x->p;
-    orders o = {.depth = HB_ARRAY(x->a, int, p->n), .slot = HB_ARRAY(x->a, cost_slot *, p->n)};
-    cost_pipe_stage *stage = HB_ARRAY(x->a, cost_pipe_stage, p->n);
-    cost_pipe_port *port = HB_ARRAY(x->a, cost_pipe_port, p->cut->ports.n + 1);
+    orders o = {.depth = HB_ARRAY(x->own, int, p->n), .slot = HB_ARRAY(x->own, cost_slot *, p->n)};
+    cost_pipe_stage *stage = HB_ARRAY(x->own, cost_pipe_stage, p->n);
+    cost_pipe_port *port = HB_ARRAY(x->own, cost_pipe_port, p->cut->ports.n + 1);
     int n_ports = 0;
     for (int s = 0; s < p->n; s++) {
         int depth = (int)fmin(x->most[s], ceil(times * (p->n - s)));
@@ -111,7 +111,7 @@ static orders played(chooser *x, double times, double idle)
         const ir_port *q = &p->cut->ports.p[i];
         if (ir_in_slot(q->turn)) port[n_ports++] = (cost_pipe_port){q->from, q->to, p->port_sec[i]};
     }
-    cost_order_slots(x->a, p->n, stage, n_ports, port, x->micro, idle, o.slot, o.depth);
+    cost_order_slots(x->own, p->n, stage, n_ports, port, x->micro, idle, o.slot, o.depth);
     for (int s = 0; s < p->n; s++)
         o.under_way += o.depth[s];
     keep(x, &o);
@@ -134,7 +134,7 @@ static void take(chooser *x, const orders *o)
 void syn_choose_orders(hb_arena *a, syn_staged *p, const int *most)
 {
     hb_arena *own = hb_arena_new();
-    chooser x = {.a = a, .p = p, .micro = p->g->micro_batches};
+    chooser x = {.a = a, .own = own, .p = p, .micro = p->g->micro_batches};
     orders try[2 * SYN_DEPTH_TRIES + 3];
     int n = 1, best = 0;
     bool any = false;

@@ -2,6 +2,7 @@
 //
 //  draw     small models on unlike machines: no slower than stages that are drawn at random, in the
 //           number of micro-batches that is best for them, but for what the table leaves out
+//  sizes    the same with more machines, where all groups of a table have one size
 //  worth    nothing that is not faster than what is known
 //  whole    a plan without stages that is of use only below so many seconds
 //  monotone no slower with a machine more, more memory, a faster network
@@ -15,6 +16,8 @@
 #include <string.h>
 
 #include "ir/variant.h"
+#include "synth/passes/arena_plan.h"
+#include "synth/price/price_stages.h"
 #include "synth/search/search_stages.h"
 #include "tests/support/cases.h"
 #include "tests/support/random_graph.h"
@@ -55,6 +58,21 @@ static cl_cluster *cluster_of(hb_arena *a, int network, int machines, int mib)
             machines, mib, mib, mib / 2, network));
 }
 
+// Are its buffers and its seconds those of its programs and orders, whatever was tried meanwhile?
+static void check_as_said(hb_arena *a, syn_staged *p)
+{
+    double sec = p->predicted_sec;
+    for (int s = 0; s < p->n; s++) {
+        syn_program *x = p->stage[s].program;
+        int64_t bytes[CL_MAX_CLASSES];
+        memcpy(bytes, x->peak_bytes, sizeof bytes);
+        syn_arena(x);
+        for (int c = 0; c < x->mesh->n_classes; c++)
+            ck_assert_int_eq(x->peak_bytes[c], bytes[c]);
+    }
+    ck_assert_double_eq(syn_price_orders(syn_stage_prices_new(a, p)), sec);
+}
+
 static syn_staged_result searched(hb_arena *a, ir_graph *g, const cl_cluster *c, double worth)
 {
     hb_diag *d = hb_diag_new(a);
@@ -65,6 +83,7 @@ static syn_staged_result searched(hb_arena *a, ir_graph *g, const cl_cluster *c,
     syn_finish_stages(a, &r);
     hb_diag_print(d, stderr);
     ck_assert_int_eq(hb_diag_count(d), 0);
+    if (r.plan) check_as_said(a, r.plan);
     return r;
 }
 
@@ -127,6 +146,44 @@ START_TEST(draw)
         ir_graph *g = k % 3 == 2 ? tiny(a) : small_mlp(a, 64, 8, width);
         if (k % 3 != 2) g->batch = 64;
         const cl_cluster *c = cluster_of(a, network[k % 2], 1 + random_below(&r, 3), ROOMY);
+        syn_staged_result x = searched(a, g, c, HUGE_VAL);
+        ck_assert_msg(x.plan, "case %d: %.*s", k, HB_ARG(x.why));
+        for (int i = 0; i < 6; i++) {
+            double sec = drawn(a, g, c, &r);
+            ck_assert_msg(x.plan->predicted_sec <= NEAR * sec, "case %d: %g ms, drawn %g", k,
+                          x.plan->predicted_sec * 1e3, sec * 1e3);
+        }
+        hb_arena_free(a);
+    }
+}
+END_TEST
+
+// Machines of three kinds, of which there are more multisets than SYN_STAGE_SETS.
+static const char *const kinds =
+    "name: kinds\nmachines:\n"
+    "  - name: a\n    count: 4\n    devices:\n"
+    "      - {name: fast, kind: cpu, f32: 60 GFLOP/s, memory: 8 GiB, memory_bandwidth: 12 GB/s}\n"
+    "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
+    "  - name: b\n    count: 4\n    devices:\n"
+    "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: 8 GiB, memory_bandwidth: 8 GB/s}\n"
+    "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
+    "  - name: c\n    count: 3\n    devices:\n"
+    "      - {name: slow, kind: cpu, f32: 25 GFLOP/s, memory: 8 GiB, memory_bandwidth: 6 GB/s}\n"
+    "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
+    "network: {bandwidth: 200 MB/s, latency: 20 us}\nsource: datasheet\n";
+
+START_TEST(sizes)
+{
+    int n = test_cases(1, 1, 12);
+    for (int k = 0; k < n; k++) {
+        hb_arena *a = hb_arena_new();
+        random_source r = {(uint64_t)k + 1};
+        int64_t width[13];
+        for (int i = 0; i <= 12; i++)
+            width[i] = 32 * (4 + random_below(&r, 3));
+        ir_graph *g = small_mlp(a, 64, 12, width);
+        g->batch = 64;
+        const cl_cluster *c = cluster_from(a, (hb_str){kinds, strlen(kinds)});
         syn_staged_result x = searched(a, g, c, HUGE_VAL);
         ck_assert_msg(x.plan, "case %d: %.*s", k, HB_ARG(x.why));
         for (int i = 0; i < 6; i++) {
@@ -316,6 +373,7 @@ int main(void)
     TCase *c = tcase_create("search_stages");
     tcase_set_timeout(c, 600);
     tcase_add_test(c, draw);
+    tcase_add_test(c, sizes);
     tcase_add_test(c, worth);
     tcase_add_test(c, whole);
     tcase_add_test(c, again);
