@@ -481,6 +481,14 @@ static void set_costs(pool *p, bool no_put, double passing, const syn_slack *sla
     p->b->costs->slack = slack;
 }
 
+int pool_states(const syn_space *s)
+{
+    int n = 0;
+    for (int v = 0; v < s->problem.n_vars; v++)
+        n += s->problem.domain[v];
+    return n;
+}
+
 // As pool_search. like, if not NULL: a plan at the same cuts, weights and options but for the
 // price.
 static bool search(pool *p, const search_options *o, const candidate *like, candidate *out)
@@ -512,9 +520,7 @@ static bool search(pool *p, const search_options *o, const candidate *like, cand
     if (!space) p->why = hb_str_n(p->arena, p->why.p, p->why.n);
     if (!space || !homes_fit(p, space)) return false;
     if (!solve(p, o, space, key, &choice, &lower)) return false;
-    int states = 0;
-    for (int v = 0; v < space->problem.n_vars; v++)
-        states += space->problem.domain[v];
+    int states = pool_states(space);
     p->n_states = states > p->n_states ? states : p->n_states;
     p->work += states;
     // Paths of moves are the same, too, where memory has a price both times, and none of its own.

@@ -114,6 +114,7 @@ typedef struct search_options {
 } search_options;
 // One search at the cuts of p->b. False if there is no plan at all; p->why then.
 bool pool_search(pool *p, const search_options *s, candidate *out);
+int pool_states(const syn_space *s); // of all its variables: the work of one search
 // Lowers and simulates one choice of a space that lies in `arena`.
 candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice);
 // Where a search among few layers ended, to begin there among all.

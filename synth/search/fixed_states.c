@@ -84,7 +84,7 @@ static void search_fixed(fixing *f, found_plan want)
     double lower = 0;
     if (can) {
         f->p->n_solved++;
-        f->p->work += f->p->n_states;
+        f->p->work += pool_states(f->s);
         can = ms_solve_near(f->arena, &problem, 0, SYN_SEARCH_GAP, &f->warm, want.x, &want.additive,
                             &lower) == MS_OPTIMAL;
     }

@@ -144,7 +144,7 @@ static double simulate_for_bound(void *ctx, const syn_choice *choice, double *sh
     bounding *b = ctx;
     candidate c = pool_simulate(b->p, b->optimum->arena, b->optimum->space, choice);
     c.priced = true;
-    b->p->work += b->p->n_states;
+    b->p->work += pool_states(b->optimum->space);
     pool_try_place(b->p, &c);
     if (c.placed)
         c.share = 1 + pool_overflow(c.program);
