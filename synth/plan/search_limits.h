@@ -123,7 +123,7 @@
 #define SYN_FIX_WORK   0.25  // of the work before: what these searches take [tried]
 #define SYN_FIX_LEAST  3e4   // states: what they may take at least [set]
 #define SYN_FIX_FAR    1.015 // times the plan's additive cost: what is dearer is not simulated [tried]
-#define SYN_FIX_TRIES  16    // plans simulated, from one best plan [tried]
+#define SYN_FIX_TRIES  64    // plans simulated, from one best plan [tried]
 #define SYN_FIX_BEHIND 1.01  // times the best variant: one slower has none [set]
 
 // --- ratio LP (ratios.c) ---

@@ -8,8 +8,10 @@
 #include "synth/passes/passes.h"
 #include "synth/passes/workspace.h"
 #include "synth/plan/liveness.h"
+#include "synth/price/moves.h"
 #include "synth/search/free_memory.h"
 #include "synth/search/prove.h"
+#include "synth/search/slack.h"
 #include "synth/space/space_build.h"
 #include "synth/space/space_solve.h"
 
@@ -357,23 +359,57 @@ static bool small_buckets_may_help(const pool *p, const candidate *c)
     return sums_of(c->program).buckets;
 }
 
+double pool_taken(const pool *p, const syn_program *prog)
+{
+    double sec = 0;
+    for (int i = 0; i < prog->instr.n; i++) {
+        const syn_instr *in = &prog->instr.p[i];
+        if (in->kind != SYN_START) continue;
+        sec += in->sec[0] * p->b->costs->taken[in->axes][cost_is_put(in->form)];
+    }
+    return sec;
+}
+
+// Do its collectives take so much from computing that in other forms it may be the best?
+static bool other_forms_may_help(const pool *p, const candidate *c)
+{
+    double takes = pool_taken(p, c->program), best = pool_best_known(p);
+    if (c->share > 1 || takes < SYN_HIDE_WAITS * c->sec) return false;
+    return ir_step_nodes(p->g) <= SYN_MANY_NODES && (best <= 0 || c->sec - takes <= best);
+}
+
+// The same choice in another way: *c becomes the better of both.
+static void or_this(candidate *c, candidate x)
+{
+    candidate other = *c;
+    if (x.sec < c->sec && x.fits >= c->fits) {
+        *c = x;
+        x = other;
+    }
+    if (x.paired && (!c->paired || x.paired_alone < c->paired_alone)) { // with pairs, by itself
+        c->paired = x.paired;
+        c->paired_alone = x.paired_alone;
+    }
+}
+
 candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice)
 {
+    static const double price[] = {SYN_HIDDEN};
+    const syn_slack *slack = space->slack;
     p->b->costs->no_put = p->no_put;
     candidate c = simulate(p, arena, space, choice, SCHEDULED);
+    bool takes = p->other_forms && !syn_taking(slack) && other_forms_may_help(p, &c);
+    const syn_program *from = c.program;
+    for (int i = 0; takes && i < 2; i++) {
+        space->slack = syn_slack_of(arena, from, space->kinds, price[i], true);
+        or_this(&c, simulate(p, arena, space, choice, SCHEDULED));
+    }
     bool waits = small_buckets_may_help(p, &c);
     for (int how = IN_SMALL_BUCKETS; waits && how <= PUTS_ALONE; how++) {
         if (how == PUTS_ALONE && !sums_of(c.program).puts) break;
-        candidate x = simulate(p, arena, space, choice, (scheduling)how), other = c;
-        if (x.sec < c.sec && x.fits >= c.fits) {
-            c = x;
-            x = other;
-        }
-        if (x.paired && (!c.paired || x.paired_alone < c.paired_alone)) { // with pairs, by itself
-            c.paired = x.paired;
-            c.paired_alone = x.paired_alone;
-        }
+        or_this(&c, simulate(p, arena, space, choice, (scheduling)how));
     }
+    space->slack = slack;
     double additive = c.additive;
     bool looked = c.placed || c.share > 1 || p->careful;
     if (!c.fits && looked && c.program->has_sym && syn_live_share(c.program, true) <= 1) {
@@ -655,6 +691,22 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     }
     out->hope = hope;
     return true;
+}
+
+void pool_other_forms(pool *p)
+{
+    const candidate known[] = {p->best, p->paired};
+    p->other_forms = true;
+    for (int i = 0; i < 2 && !pool_out_of_time(p); i++) {
+        const candidate *k = &known[i];
+        if (!k->program || (i > 0 && k->space == known[0].space)) continue;
+        p->b = pool_board_of(p, k->space->mesh);
+        candidate c = pool_simulate(p, k->arena, k->space, &k->choice);
+        c.priced = k->priced;
+        c.exact = k->exact;
+        c.lower = k->lower;
+        pool_offer(p, &c);
+    }
 }
 
 board *pool_board_of(const pool *p, const syn_mesh *mesh)

@@ -89,6 +89,7 @@ typedef struct pool {
     bool thrifty;           // memory has a price although there is enough
     bool alone;             // a set of devices is searched as if there were no others
     bool looking;           // at a set of fewer devices, for the first time
+    bool other_forms;       // collectives that hide are simulated in other forms, too
     bool no_put;            // no one-sided puts, whatever memory costs
     HB_VEC(board *) boards; // the first n_whole of them over all devices
     int n_whole;
@@ -117,6 +118,11 @@ bool pool_search(pool *p, const search_options *s, candidate *out);
 int pool_states(const syn_space *s); // of all its variables: the work of one search
 // Lowers and simulates one choice of a space that lies in `arena`.
 candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice);
+// Seconds that a plan's collectives take from the computing that hides them.
+double pool_taken(const pool *p, const syn_program *prog);
+// The best plan with collectives in other forms, by what they take from the computing that hides
+// them; and so all that is simulated from now on.
+void pool_other_forms(pool *p);
 // Where a search among few layers ended, to begin there among all.
 syn_lead pool_lead_of(pool *p, const syn_space *s);
 double pool_best_known(const pool *p); // of this variant of the step or another; 0: none

@@ -293,6 +293,7 @@ void pool_explore(pool *p)
     const syn_options *o = p->opt;
     p->best = p->paired = p->smallest = (candidate){0};
     p->quickest = p->enough = 0;
+    p->other_forms = o->strategy != SYN_AUTO;
     for (int i = 0; p->spare && i < p->boards.n; i++)
         p->boards.p[i]->tried.n = 0;
     if (p->boards.n == 0) pool_add_boards(p, p->opt->devices);
@@ -321,6 +322,7 @@ void pool_explore(pool *p)
     without_puts(p, 0, p->n_whole);
     pool_polish(p);
     fix_states(p);
+    pool_other_forms(p);
     prefer_fewer(p);
     pool_try_baselines(p);
     for (int s = SYN_AUTO + 1;

@@ -119,18 +119,6 @@ static void take_rounds(pool *p, syn_starting_ratio starting, candidate *cur, do
     }
 }
 
-// Seconds that a plan's collectives take from computing where that hides them.
-static double taken(const pool *p, const syn_program *prog)
-{
-    double sec = 0;
-    for (int i = 0; i < prog->instr.n; i++) {
-        const syn_instr *in = &prog->instr.p[i];
-        if (in->kind != SYN_START) continue;
-        sec += in->sec[0] * p->b->costs->taken[in->axes][cost_is_put(in->form)];
-    }
-    return sec;
-}
-
 // Transfers that a plan leaves time for hide in the simulator: searches in which they cost little,
 // at the same cuts, by other prices at every second look; where collectives slow the computing that
 // hides them, one in which that costs, too. Whether one is better.
@@ -141,7 +129,7 @@ static bool hide_transfers(pool *p, candidate *cur, int look)
     const syn_space *s = from.space;
     double least = SYN_HIDE_WAITS * from.timeline.total;
     bool waits = from.timeline.comm - from.timeline.hidden >= least,
-         takes = taken(p, from.program) >= least;
+         takes = pool_taken(p, from.program) >= least;
     if (!from.fits || (!waits && !takes)) return false;
     if (p->g->few_of && from.priced) return false; // hardly pays, and is searched often
     p->held = &from;

@@ -422,22 +422,22 @@ typedef struct leanings {
 } leanings;
 
 // Plans what may be worth it in k micro-batches; in the first number `least` is planned already.
-// Seconds of the fastest plan that fits with `least`; `before` where that is not planned.
-static double plan_chunks(planner *p, const leanings *x, int64_t k, int64_t first, double before)
+// Seconds of the fastest plan that fits; HUGE_VAL: none does.
+static double plan_chunks(planner *p, const leanings *x, int64_t k, int64_t first)
 {
-    double sec = before;
     if (k != first) begin_turn(p);
-    if (k != first && may_fit(p, x->plain / (double)k, k)) {
+    if (k != first && may_fit(p, x->plain / (double)k, k))
         planner_plan(p, k, x->least, NULL);
-        sec = p->last.sec;
-    } else if (k != first && planner_fits(p)) {
+    else if (k != first && planner_fits(p))
         planner_plan(p, k, set_of(p), NULL);
-    }
     if (x->choose) pursue(p, k);
     if (x->choose && !planner_fits(p) && may_fit(p, x->lean / (double)k, k) &&
         planner_plan(p, k, x->all, NULL))
         pursue(p, k); // what it wishes for keeps more
     if (x->choose && !large(p)) give_up(p);
+    double sec = HUGE_VAL;
+    for (int i = 0; i < p->seen.n; i++)
+        if (p->seen.p[i].chunks == k) sec = fmin(sec, p->seen.p[i].sec);
     return sec;
 }
 
@@ -458,7 +458,7 @@ static void plan_between(planner *p, const leanings *x)
             while (tried > 0 && tried < n)
                 tried = divisor(p, 2 * tried, 1);
             const syn_program *before = p->plain;
-            if (n != 0 && n != tried) (void)plan_chunks(p, x, n, 0, 0);
+            if (n != 0 && n != tried) (void)plan_chunks(p, x, n, 0);
             if (p->plain == before) break;
         }
 }
@@ -512,7 +512,7 @@ void planner_variants(planner *p)
     if (choose) x.lean = ir_saved_bytes(ir_recompute(p->a, step, all));
     bool vary = o->micro_batches == 0;
     int weary = 0;
-    double one = p->last.sec; // with x.least, in the latest number
+    double one = HUGE_VAL; // the best in the latest number
     for (int64_t k = first; k > 0 && weary < SYN_WEARY; k = vary ? divisor(p, 2 * k, 1) : 0) {
         const syn_program *before = p->plain;
         double other = one, share = p->least_share;
@@ -520,7 +520,7 @@ void planner_variants(planner *p)
         if (k > first && planner_fits(p) && o->after_few && !o->vary_chunks) break;
         // With all the memory that it wants, half as many are no better than what is to be beaten.
         if (k > first && p->bar > 0 && p->last.quickest >= planner_to_beat(p)) break;
-        one = plan_chunks(p, &x, k, first, one);
+        one = plan_chunks(p, &x, k, first);
         bool far = p->plain_sec > p->quickest * SYN_TIGHT_FAR;
         // Not the best yet, but on the way there?
         bool falls = one < other * (1 - SYN_WISH_GAIN);

@@ -382,6 +382,10 @@ static const struct kept {
     {99881000000010, SLOWER, true, "a parameter was kept as the additive model likes it best"},
     {99882000000011, SLOWER, false, "the same, one layer's of four"},
     {99884000000021, SLOWER, false, "the same, on six devices of three machines"},
+    {3355000000043, SLOWER, false,
+     "fixing states was counted in the states of another mesh, and ended too early"},
+    {17954486641600023, SLOWER, false,
+     "a collective was in the form that is cheaper alone and slows what hides it"},
     {500077, SLOWER, false, "eight of nine devices of a machine, without another, were no set"},
 };
 
