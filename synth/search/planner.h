@@ -52,7 +52,8 @@ struct effort {
 struct seen {
     int64_t chunks;
     const bool *again;
-    double sec; // of the fastest plan that fits; HUGE_VAL: none
+    double sec;      // of the fastest plan that fits; HUGE_VAL: none
+    double quickest; // of all that were simulated, whether they fit or not; 0: none
 };
 
 typedef struct planner {

@@ -298,7 +298,7 @@ static void note_variant(planner *p, int64_t chunks, const bool *again)
 {
     size_t bytes = (size_t)p->step->n_blocks;
     const bool *own = hb_copy(p->a, again, bytes + 1);
-    HB_PUSH(p->a, &p->seen, (struct seen){chunks, own, p->last.sec});
+    HB_PUSH(p->a, &p->seen, (struct seen){chunks, own, p->last.sec, p->last.quickest});
     for (int i = 0; p->all && i < p->all->seen.n && isfinite(p->last.sec); i++) {
         const struct seen *x = &p->all->seen.p[i];
         if (x->chunks != chunks || memcmp(x->again, again, bytes) != 0) continue;
@@ -422,8 +422,7 @@ typedef struct leanings {
 } leanings;
 
 // Plans what may be worth it in k micro-batches; in the first number `least` is planned already.
-// Seconds of the fastest plan that fits; HUGE_VAL: none does.
-static double plan_chunks(planner *p, const leanings *x, int64_t k, int64_t first)
+static void plan_chunks(planner *p, const leanings *x, int64_t k, int64_t first)
 {
     if (k != first) begin_turn(p);
     if (k != first && may_fit(p, x->plain / (double)k, k))
@@ -435,10 +434,20 @@ static double plan_chunks(planner *p, const leanings *x, int64_t k, int64_t firs
         planner_plan(p, k, x->all, NULL))
         pursue(p, k); // what it wishes for keeps more
     if (x->choose && !large(p)) give_up(p);
-    double sec = HUGE_VAL;
-    for (int i = 0; i < p->seen.n; i++)
-        if (p->seen.p[i].chunks == k) sec = fmin(sec, p->seen.p[i].sec);
-    return sec;
+}
+
+// What so many micro-batches have come to.
+static struct seen best_in(const planner *p, int64_t chunks)
+{
+    struct seen best = {.chunks = chunks, .sec = HUGE_VAL};
+    for (int i = 0; i < p->seen.n; i++) {
+        const struct seen *x = &p->seen.p[i];
+        if (x->chunks != chunks) continue;
+        best.sec = fmin(best.sec, x->sec);
+        if (best.quickest <= 0 || (x->quickest > 0 && x->quickest < best.quickest))
+            best.quickest = x->quickest;
+    }
+    return best;
 }
 
 // Of the numbers that divide the batch the next one from n on, up or down. 0: none.
@@ -458,7 +467,7 @@ static void plan_between(planner *p, const leanings *x)
             while (tried > 0 && tried < n)
                 tried = divisor(p, 2 * tried, 1);
             const syn_program *before = p->plain;
-            if (n != 0 && n != tried) (void)plan_chunks(p, x, n, 0);
+            if (n != 0 && n != tried) plan_chunks(p, x, n, 0);
             if (p->plain == before) break;
         }
 }
@@ -512,18 +521,20 @@ void planner_variants(planner *p)
     if (choose) x.lean = ir_saved_bytes(ir_recompute(p->a, step, all));
     bool vary = o->micro_batches == 0;
     int weary = 0;
-    double one = HUGE_VAL; // the best in the latest number
+    struct seen last = {.sec = HUGE_VAL}; // of the latest number
     for (int64_t k = first; k > 0 && weary < SYN_WEARY; k = vary ? divisor(p, 2 * k, 1) : 0) {
         const syn_program *before = p->plain;
-        double other = one, share = p->least_share;
+        double other = last.sec, share = p->least_share;
         int later = p->later.n;
         if (k > first && planner_fits(p) && o->after_few && !o->vary_chunks) break;
         // With all the memory that it wants, half as many are no better than what is to be beaten.
-        if (k > first && p->bar > 0 && p->last.quickest >= planner_to_beat(p)) break;
-        one = plan_chunks(p, &x, k, first);
+        if (k > first && p->bar > 0 && last.quickest >= planner_to_beat(p)) break;
+        plan_chunks(p, &x, k, first);
+        struct seen now = best_in(p, k);
+        if (now.quickest > 0) last = now;
         bool far = p->plain_sec > p->quickest * SYN_TIGHT_FAR;
         // Not the best yet, but on the way there?
-        bool falls = one < other * (1 - SYN_WISH_GAIN);
+        bool falls = last.sec < other * (1 - SYN_WISH_GAIN);
         bool done = p->later.n == later;
         weary = planner_fits(p) && k > first && p->plain == before && !far && !falls && done
                     ? weary + 1
@@ -590,8 +601,10 @@ static bool take_over(planner *p, const planner *some)
 
 void planner_sets(planner *p)
 {
-    if (p->o->strategy != SYN_AUTO || p->o->pins || p->o->all_devices || !p->best.tight) return;
+    if (p->o->strategy != SYN_AUTO || p->o->pins || p->o->all_devices) return;
     if (p->step->few_of || p->o->after_few) return; // takes longer than it gains
+    bool binds = p->best.tight || p->quickest < planner_to_beat(p) * (1 - SYN_SET_WORTH);
+    if (!binds) return;
     int most = SYN_SET_NODES / (p->step->nodes.n + 1);
     if (most > SYN_SETS_ALONE) most = SYN_SETS_ALONE;
     for (int vain = 0; vain < most && !planner_is_over(p) && !planner_is_tired(p, 1);) {
