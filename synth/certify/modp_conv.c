@@ -71,24 +71,44 @@ static bool conv_of(mp *m, const mp_part *x, const mp_part *w, const mp_part *y,
     return groups(m, x->ix[1], of, v->c, c, w->ix[1]) && groups(m, y->ix[1], of, v->o, o, NULL);
 }
 
-// One pair of channels: every entry of every window, at its place in x.
-static void windows(ir_op op, int64_t n, int64_t entries, const int64_t *at, uint64_t *x,
-                    uint64_t *w, uint64_t *y)
+// One image and one group of channels, convolution or the weight's gradient: w [o][n_seen] and y
+// [o][n] of n windows that see [n][n_seen] of x, c * entries each.
+static void multiply(ir_op op, const conv *v, int64_t n, int64_t n_seen, const uint64_t *seen,
+                     uint64_t *w, uint64_t *y)
 {
-    for (int64_t i = 0; i < n; i++, at += entries) {
-        mp_wide s = 0;
-        for (int64_t k = 0; k < entries; k++) {
-            if (op == IR_OP_conv_dw) {
-                w[k] = mp_add(w[k], mp_mul(x[at[k]], y[i]));
-            } else if (op == IR_OP_conv_transposed) {
-                x[at[k]] = mp_add(x[at[k]], mp_mul(w[k], y[i]));
-            } else {
-                s += (mp_wide)x[at[k]] * w[k];
-                if (k % SYN_MODP_FOLD == SYN_MODP_FOLD - 1) s = mp_fold(s);
+    for (int64_t o = 0; o < v->o; o++, w += n_seen, y += n) {
+        for (int64_t i = 0; i < n && op == IR_OP_conv; i++) {
+            mp_wide s = 0;
+            for (int64_t q = 0; q < n_seen; q++) {
+                s += (mp_wide)seen[i * n_seen + q] * w[q];
+                if (q % SYN_MODP_FOLD == SYN_MODP_FOLD - 1) s = mp_fold(s);
             }
+            y[i] = mp_narrow(s);
         }
-        if (op == IR_OP_conv) y[i] = mp_add(y[i], mp_narrow(s));
+        for (int64_t q = 0; q < n_seen && op == IR_OP_conv_dw; q++) {
+            mp_wide s = w[q];
+            for (int64_t i = 0; i < n; i++) {
+                s += (mp_wide)seen[i * n_seen + q] * y[i];
+                if (i % SYN_MODP_FOLD == SYN_MODP_FOLD - 1) s = mp_fold(s);
+            }
+            w[q] = mp_narrow(s);
+        }
     }
+}
+
+// What window i gives back to the entries that it sees: the sum over the group's outputs.
+static void give_back(const conv *v, int64_t n, int64_t n_seen, int64_t i, const uint64_t *w,
+                      const uint64_t *y, mp_wide *sum, uint64_t *seen)
+{
+    for (int64_t q = 0; q < n_seen; q++)
+        sum[q] = 0;
+    for (int64_t o = 0; o < v->o; o++)
+        for (int64_t q = 0; q < n_seen; q++) {
+            sum[q] += (mp_wide)w[o * n_seen + q] * y[o * n + i];
+            if (o % SYN_MODP_FOLD == SYN_MODP_FOLD - 1) sum[q] = mp_fold(sum[q]);
+        }
+    for (int64_t q = 0; q < n_seen; q++)
+        seen[q] = mp_narrow(sum[q]);
 }
 
 static bool convolution(mp *m, const mp_call *c)
@@ -102,14 +122,27 @@ static bool convolution(mp *m, const mp_call *c)
     if (!conv_of(m, x, w, y, &v)) return false;
     int64_t wide = x->ix[2]->l * x->ix[3]->l, at = y->ix[2]->l * y->ix[3]->l;
     int64_t size[] = {w->ix[2]->l, w->ix[3]->l}, entries = size[0] * size[1];
+    int64_t n_seen = v.c * entries, images = x->ix[0]->l;
     const int64_t *to = places(m, c, x->ix + 2, y->ix + 2, size);
-    for (int64_t n = 0; n < x->ix[0]->l; n++)
-        for (int64_t e = 0; e < v.g * v.o * v.c; e++) {
-            int64_t ci = e % v.c, o = e / v.c % v.o, g = e / v.c / v.o;
-            windows(c->op, at, entries, to, x->v + ((n * v.g + g) * v.c + ci) * wide,
-                    w->v + ((g * v.o + o) * v.c + ci) * entries,
-                    y->v + ((n * v.g + g) * v.o + o) * at);
+    uint64_t *seen = HB_ARRAY(m->tmp, uint64_t, at * n_seen + 1);
+    mp_wide *sum = HB_ARRAY(m->tmp, mp_wide, n_seen + 1);
+    for (int64_t n = 0; n < images * v.g; n++) {
+        uint64_t *of_x = x->v + n * v.c * wide, *of_y = y->v + n * v.o * at,
+                 *of_w = w->v + n % v.g * v.o * n_seen;
+        bool back = c->op == IR_OP_conv_transposed;
+        for (int64_t i = 0; i < at; i++) {
+            uint64_t *own = seen + i * n_seen;
+            if (back) give_back(&v, at, n_seen, i, of_w, of_y, sum, own);
+            for (int64_t q = 0; q < n_seen; q++) {
+                uint64_t *entry = &of_x[q / entries * wide + to[i * entries + q % entries]];
+                if (back)
+                    *entry = mp_add(*entry, own[q]);
+                else
+                    own[q] = *entry;
+            }
         }
+        if (!back) multiply(c->op, &v, at, n_seen, seen, of_w, of_y);
+    }
     if (c->op != IR_OP_conv || c->n_in < 3) return true;
     const mp_part *bias = &c->in[2];
     if (bias->rank != 1 || bias->ix[0] != y->ix[1])
