@@ -217,20 +217,25 @@ int cli_search_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, d
                       syn_staged_result *out)
 {
     hb_diag *d = hb_diag_new(a);
-    *out = syn_search_stages(a, in->g, &in->model, o, worth, d);
+    *out = syn_search_stages(a, in->g, &in->model, o, worth, NULL, d);
     syn_finish_stages(a, out);
     return found(d, out);
 }
 
-// Seconds of the best plan without stages, of which nothing else is kept; HUGE_VAL: none takes less
-// than `worth` (HUGE_VAL: none fits).
-static double whole_seconds(const cli_inputs *in, const syn_options *o, double worth)
+typedef struct asking {
+    const cli_inputs *in;
+    const syn_options *o;
+} asking;
+
+// Seconds of the best plan without stages, of which nothing else is kept.
+static double whole_seconds(void *ctx, double worth)
 {
+    const asking *x = ctx;
     hb_arena *own = hb_arena_new();
-    syn_options whole = *o;
+    syn_options whole = *x->o;
     whole.baselines = false;
-    whole.worth = isfinite(worth) ? worth : 0;
-    syn_result r = syn_plan(own, in->g, &in->model, &whole);
+    whole.worth = worth;
+    syn_result r = syn_plan(own, x->in->g, &x->in->model, &whole);
     double sec = r.status == SYN_OK ? r.predicted_sec : HUGE_VAL;
     hb_arena_free(own);
     return sec;
@@ -240,8 +245,9 @@ int cli_stages_alone(hb_arena *a, const cli_inputs *in, const syn_options *o,
                      syn_staged_result *out)
 {
     hb_diag *d = hb_diag_new(a);
-    *out = syn_search_stages(a, in->g, &in->model, o, HUGE_VAL, d);
-    if (out->plan && isfinite(whole_seconds(in, o, out->plan->predicted_sec))) out->plan = NULL;
+    asking x = {in, o};
+    *out = syn_search_stages(a, in->g, &in->model, o, HUGE_VAL,
+                             &(syn_whole_plan){whole_seconds, &x}, d);
     syn_finish_stages(a, out);
     return found(d, out);
 }

@@ -55,7 +55,9 @@ typedef struct searcher {
     syn_known_stages *stages;
     double lead_sec;
     double planned; // seconds of what was planned last
-    hb_str why;     // there is no table
+    const syn_whole_plan *whole;
+    double asked; // the best plan without stages is known if it takes less
+    hb_str why;   // there is no table
     double begin;
 } searcher;
 
@@ -463,6 +465,21 @@ static void move_layers(searcher *x, found *f)
     }
 }
 
+// Asks once for the plan without stages, if it may take as little as tables promise.
+static void ask_whole(searcher *x)
+{
+    if (!x->whole || x->asked > 0 || isinf(x->best)) return;
+    x->asked = x->best * SYN_STAGE_NEAR;
+    x->lead_sec = fmin(x->lead_sec, x->whole->ask(x->whole->ctx, x->asked));
+}
+
+// Is a plan without stages faster than the best with stages?
+static bool whole_leads(const searcher *x)
+{
+    return x->whole && x->lead_sec > x->asked &&
+           isfinite(x->whole->ask(x->whole->ctx, x->lead_sec));
+}
+
 // Plans the quickest pipelines of tables in full, from number `first` of them on: some, or until
 // one takes about what its table says. They are out of the list then.
 static void plan_best(searcher *x, int first, bool some)
@@ -470,6 +487,7 @@ static void plan_best(searcher *x, int first, bool some)
     int n = 0;
     bool more = true;
     if (x->found.n == first) return;
+    ask_whole(x);
     found *f = x->found.p + first;
     qsort(f, (size_t)(x->found.n - first), sizeof *f, by_seconds);
     for (; first + n < x->found.n && n < SYN_STAGE_PLANS && more; n++) {
@@ -519,7 +537,8 @@ static void look_at_groups(searcher *x)
 }
 
 syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_model *m,
-                                    const syn_options *o, double worth, hb_diag *d)
+                                    const syn_options *o, double worth, const syn_whole_plan *whole,
+                                    hb_diag *d)
 {
     searcher x = {.a = a,
                   .step = step,
@@ -528,6 +547,7 @@ syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_mode
                   .d = d,
                   .best = INFINITY,
                   .lead_sec = worth,
+                  .whole = whole,
                   .begin = pool_now(),
                   .layers = syn_layers_new(a, step)};
     hb_str few = m->cluster->n_machines < 2 ? HB_STR("stages want two machines or more")
@@ -541,5 +561,6 @@ syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_mode
     if (isinf(worth) && isinf(x.best)) x.lead.why = x.why;
     if (x.lead.plan && hb_diag_count(d) == 0) move_layers(&x, &x.lead_found);
     if (x.lead.plan) x.lead.plan->plan_sec = pool_now() - x.begin;
+    if (x.lead.plan && whole_leads(&x)) x.lead = (syn_staged_result){.status = SYN_INFEASIBLE};
     return x.lead;
 }

@@ -4,6 +4,7 @@
 //           number of micro-batches that is best for them, but for what the table leaves out
 //  sizes    the same with more machines, where all groups of a table have one size
 //  worth    nothing that is not faster than what is known
+//  asked    the plan without stages is asked for as far as it may be faster, and then wins
 //  whole    a plan without stages that is of use only below so many seconds
 //  monotone no slower with a machine more, more memory, a faster network
 //  again    where memory binds, stages that need it compute their blocks again, others do not; it
@@ -73,18 +74,24 @@ static void check_as_said(hb_arena *a, syn_staged *p)
     ck_assert_double_eq(syn_price_orders(syn_stage_prices_new(a, p)), sec);
 }
 
-static syn_staged_result searched(hb_arena *a, ir_graph *g, const cl_cluster *c, double worth)
+static syn_staged_result asking(hb_arena *a, ir_graph *g, const cl_cluster *c, double worth,
+                                const syn_whole_plan *whole)
 {
     hb_diag *d = hb_diag_new(a);
     syn_options o = syn_default_options();
     o.log = getenv("HAP_TEST_LOG") ? stderr : NULL;
     const cost_model m = {.cluster = c};
-    syn_staged_result r = syn_search_stages(a, g, &m, &o, worth, d);
+    syn_staged_result r = syn_search_stages(a, g, &m, &o, worth, whole, d);
     syn_finish_stages(a, &r);
     hb_diag_print(d, stderr);
     ck_assert_int_eq(hb_diag_count(d), 0);
     if (r.plan) check_as_said(a, r.plan);
     return r;
+}
+
+static syn_staged_result searched(hb_arena *a, ir_graph *g, const cl_cluster *c, double worth)
+{
+    return asking(a, g, c, worth, NULL);
 }
 
 static ir_graph *model(hb_arena *a, const char *path)
@@ -172,17 +179,23 @@ static const char *const kinds =
     "    link: {bandwidth: 4 GB/s, latency: 5 us}\n"
     "network: {bandwidth: 200 MB/s, latency: 20 us}\nsource: datasheet\n";
 
+static ir_graph *twelve_layers(hb_arena *a, random_source *r)
+{
+    int64_t width[13];
+    for (int i = 0; i <= 12; i++)
+        width[i] = 32 * (4 + random_below(r, 3));
+    ir_graph *g = small_mlp(a, 64, 12, width);
+    g->batch = 64;
+    return g;
+}
+
 START_TEST(sizes)
 {
     int n = test_cases(1, 1, 12);
     for (int k = 0; k < n; k++) {
         hb_arena *a = hb_arena_new();
         random_source r = {(uint64_t)k + 1};
-        int64_t width[13];
-        for (int i = 0; i <= 12; i++)
-            width[i] = 32 * (4 + random_below(&r, 3));
-        ir_graph *g = small_mlp(a, 64, 12, width);
-        g->batch = 64;
+        ir_graph *g = twelve_layers(a, &r);
         const cl_cluster *c = cluster_from(a, (hb_str){kinds, strlen(kinds)});
         syn_staged_result x = searched(a, g, c, HUGE_VAL);
         ck_assert_msg(x.plan, "case %d: %.*s", k, HB_ARG(x.why));
@@ -193,6 +206,43 @@ START_TEST(sizes)
         }
         hb_arena_free(a);
     }
+}
+END_TEST
+
+typedef struct without { // a plan without stages, as it is asked for
+    double sec, worth;   // its seconds; up to which it was asked for
+    int asked;
+} without;
+
+static double ask(void *ctx, double worth)
+{
+    without *w = ctx;
+    ck_assert_double_gt(worth, w->worth);
+    w->worth = worth;
+    w->asked++;
+    return w->sec < worth ? w->sec : HUGE_VAL;
+}
+
+START_TEST(asked)
+{
+    static const double share[] = {0.5, 0.9, 0.999, 1.001, 2};
+    bool twice = false;
+    for (int k = 0; k < 5; k++) {
+        hb_arena *a = hb_arena_new();
+        random_source r = {1};
+        ir_graph *g = twelve_layers(a, &r);
+        const cl_cluster *c = cluster_from(a, (hb_str){kinds, strlen(kinds)});
+        double sec = searched(a, g, c, HUGE_VAL).plan->predicted_sec;
+        without w = {.sec = share[k] * sec};
+        syn_staged_result x = asking(a, g, c, HUGE_VAL, &(syn_whole_plan){ask, &w});
+        ck_assert(!x.plan == (share[k] < 1));
+        if (x.plan) ck_assert_double_eq(x.plan->predicted_sec, sec);
+        ck_assert_int_ge(w.asked, 1);
+        ck_assert_int_le(w.asked, 2);
+        twice = twice || (w.asked == 2 && !x.plan);
+        hb_arena_free(a);
+    }
+    ck_assert(twice); // tables promised so much that it was asked for too little first
 }
 END_TEST
 
@@ -375,6 +425,7 @@ int main(void)
     tcase_add_test(c, draw);
     tcase_add_test(c, sizes);
     tcase_add_test(c, worth);
+    tcase_add_test(c, asked);
     tcase_add_test(c, whole);
     tcase_add_test(c, again);
     tcase_add_test(c, few);
