@@ -3,11 +3,13 @@
 //
 //     dense        linear, matmul, sdpa, dispatch, combine: float operands in bf16 (a mask stays as
 //                  it is)
-//     f32          exp, log, powers, rsqrt, softmax, log-softmax, norms, losses: float operands in
-//     f32 agree        add, sub, mul, div, where, concat, comparisons: the widest float among the
+//     f32          exp, log, powers, rsqrt, softmax, log-softmax, norms of rows, losses: float
+//                  operands in f32
+//     agree        add, sub, mul, div, where, concat, comparisons: the widest float among the
 //     operands;
 //                  a scalar follows the others, as in torch's promotion
-//     as it comes  everything else: lookups, activations, dropout, views keep their operand's dtype
+//     as it comes  everything else keeps its operand's dtype: lookups, activations, dropout, views,
+//                  batch norm (of statistics and parameters in f32)
 //
 // Rows whose outputs are f32 by the table (sums and the statistics of softmax, losses and norms)
 // read bf16 as it is: widening is exact, so a cast before them would change no value. A tensor is

@@ -50,7 +50,8 @@ def speed(m):
                          cuda=way)
                 line(m, f"hapc {model}, {n} GPU, {size_of(model, n)}, {way}: {run.median()} ms/step, predicted "
                         f"{models.predicted_ms(folder):.1f} ms, losses {run.some_losses()}")
-                print("\n".join("    " + x for x in run.said("workspace|segments|device 0|rehearsed|attention", 8)))
+                print("\n".join("    " + x for x in run.said("^rank.*workspace|segments|device 0|rehearsed|attention|turned", 8)))
+                print("\n".join("    " + x for x in run.said("channels, .*: (?!by cuDNN, channels last)", 8)))
         first = m.path(f"plan.{model}.1")
         if os.path.isdir(first):
             trace(m, model, first, f"trace.{model}")

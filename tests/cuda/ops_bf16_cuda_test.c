@@ -195,6 +195,27 @@ static void run_captured(const spec *s)
     free_call(s, &captured);
 }
 
+// Values do not depend on how operands lie: the same bits from those that lie channels last.
+static void run_last(const spec *s)
+{
+    if (test_left_out(s->op)) return;
+    hap_op_call from = call_of(s), declared = copy_of(s, &from), last = copy_of(s, &from);
+    const char *why = test_cuda_run(&now, &declared);
+    ck_assert_msg(!why, "%s %s: %s", hap_op_names[s->op], name_of(s), why);
+    test_cuda_channels_last(true);
+    why = test_cuda_run(&now, &last);
+    test_cuda_channels_last(false);
+    ck_assert_msg(!why, "%s %s, channels last: %s", hap_op_names[s->op], name_of(s), why);
+    for (int i = 0; i < declared.n_out; i++)
+        ck_assert_msg(
+            !memcmp(declared.out[i]->data, last.out[i]->data, (size_t)declared.out[i]->bytes),
+            "%s %s: output %d is another one where operands lie channels last, off by %.3g",
+            hap_op_names[s->op], name_of(s), i, distance(last.out[i], declared.out[i]));
+    free_call(s, &from);
+    free_call(s, &declared);
+    free_call(s, &last);
+}
+
 // clang-format off
 #define I(k) {.i = (k)}
 #define F(x) {.f = (x)}
@@ -374,6 +395,31 @@ static const spec specs[] = {
     {HAP_OP_conv_transposed, {"h4x32x20x18", "h32x8x3x3"}, {"h4x16x40x36"}, {L(2, 2), L(1, 1), L(1, 1), L(40, 36), I(2)}, 0, NARROW},
     {HAP_OP_conv_dw, {"h8x16x40x36", "h8x32x40x36"}, {"f32x16x3x3"}, {L(1, 1), L(1, 1), L(1, 1), L(3, 3), I(1)}, 0, NARROW}, // bf16, widened
     {HAP_OP_conv_dw, {"f4x12x21x19", "f4x24x11x17"}, {"f24x3x3x2"}, {L(2, 1), L(1, 0), L(1, 2), L(3, 2), I(4)}, 0, 1e-5},
+    {HAP_OP_conv, {"h4x3x37x29", "h24x3x7x7"}, {"h4x24x19x15"}, {L(2, 2), L(3, 3), L(1, 1), I(1)}, 0, NARROW},
+    {HAP_OP_conv, {"h3x5x20x20", "h7x5x3x3", "h7"}, {"h3x7x20x20"}, {L(1, 1), L(1, 1), L(1, 1), I(1)}, 0, NARROW},
+    {HAP_OP_conv, {"h4x64x14x14", "h128x64x1x1"}, {"h4x128x7x7"}, {L(2, 2), L(0, 0), L(1, 1), I(1)}, 0, NARROW},
+    {HAP_OP_conv, {"h4x16x21x19", "h24x4x3x2", "h24"}, {"h4x24x11x17"}, {L(2, 1), L(1, 0), L(1, 2), I(4)}, 0, NARROW},
+    {HAP_OP_conv, {"h4x48x14x14", "h48x1x7x7", "h48"}, {"h4x48x14x14"}, {L(1, 1), L(3, 3), L(1, 1), I(48)}, 0, NARROW},
+    {HAP_OP_conv_transposed, {"h4x48x14x14", "h48x1x7x7"}, {"h4x48x14x14"}, {L(1, 1), L(3, 3), L(1, 1), L(14, 14), I(48)}, 0, NARROW},
+    {HAP_OP_conv_transposed, {"h4x7x20x20", "h7x5x3x3"}, {"h4x5x20x20"}, {L(1, 1), L(2, 2), L(2, 2), L(20, 20), I(1)}, 0, NARROW},
+    {HAP_OP_conv_dw, {"h4x48x14x14", "h4x48x14x14"}, {"f48x1x7x7"}, {L(1, 1), L(3, 3), L(1, 1), L(7, 7), I(48)}, 0, NARROW},
+    {HAP_OP_conv_dw, {"h4x3x37x29", "h4x24x19x15"}, {"f24x3x7x7"}, {L(2, 2), L(3, 3), L(1, 1), L(7, 7), I(1)}, 0, NARROW},
+    {HAP_OP_conv_dw, {"h4x64x14x14", "h4x128x7x7"}, {"f128x64x1x1"}, {L(2, 2), L(0, 0), L(1, 1), L(1, 1), I(1)}, 0, NARROW},
+    {HAP_OP_sum, {"h40x72x300"}, {"f72"}, {L(0, 2), I(0)}, 0, 1e-5},
+    {HAP_OP_sum, {"f9x33x13x11"}, {"f33"}, {L(0, 2, 3), I(0)}, 0, 1e-5},
+    {HAP_OP_relu, {"h9x33x13x11"}, {"h9x33x13x11"}, {I(0)}, 0, 0},
+    {HAP_OP_relu_bwd, {"h9x64x13x11", "h9x64x13x11"}, {"h9x64x13x11"}, {I(0)}, 0, 0},
+    {HAP_OP_add, {"h9x64x13x11", "h9x64x13x11"}, {"h9x64x13x11"}, {I(0)}, 0, NARROW},
+    {HAP_OP_mul, {"h9x64x13x11", "h64x1x1"}, {"h9x64x13x11"}, {I(0)}, 0, NARROW},
+    {HAP_OP_transpose, {"h9x64x13x11"}, {"h9x13x11x64"}, {L(0, 2, 3, 1)}, 0, 0},
+    {HAP_OP_transpose, {"h9x13x11x33"}, {"h9x33x13x11"}, {L(0, 3, 1, 2)}, 0, 0},
+    {HAP_OP_transpose, {"f9x33x13x1x11x1"}, {"f9x13x11x33x1x1"}, {L(0, 2, 4, 1, 3, 5)}, 0, 0},
+    {HAP_OP_transpose, {"h9x33x6x2x4x3"}, {"h9x6x4x33x2x3"}, {L(0, 2, 4, 1, 3, 5)}, 0, 0},
+    {HAP_OP_batch_m2, {"h64x72x49", "f72"}, {"f72"}, {I(0)}, 0, 1e-5},
+    {HAP_OP_batch_apply, {"h64x72x49", "f72", "f72 1000 3000", "f72", "f72"}, {"h64x72x49"}, {F(1e-5)}, 0, NARROW},
+    {HAP_OP_batch_bwd_stats, {"h64x72x49", "h64x72x49", "f72", "f72 1000 3000"}, {"f72", "f72"}, {F(1e-5)}, 0, 1e-4},
+    {HAP_OP_batch_bwd, {"h64x72x49", "h64x72x49", "f72", "f72 1000 3000", "f72", "f72", "f72"}, {"h64x72x49"}, {F(1e-5)}, 0, NARROW},
+    {HAP_OP_max_pool_bwd, {"h3x5x21x17", "h3x5x41x33"}, {"h3x5x41x33"}, {L(3, 3), L(2, 2), L(1, 1), L(1, 1), I(0)}, 0, NARROW},
     {HAP_OP_batch_m2, {"f40x33x700", "f33"}, {"f33"}, {I(0)}, 0, 1e-5},
     {HAP_OP_batch_m2, {"h300x5x1", "f5"}, {"f5"}, {I(0)}, 0, 1e-5},
     {HAP_OP_batch_apply, {"h40x33x700", "f33", "f33 20000 30000", "f33", "f33"}, {"h40x33x700"}, {F(1e-5)}, 0, NARROW},
@@ -435,6 +481,86 @@ END_TEST
 START_TEST(captured_rows_are_the_called_ones)
 {
     run_captured(&specs[_i]);
+}
+END_TEST
+
+START_TEST(rows_do_not_depend_on_how_operands_lie)
+{
+    run_last(&specs[_i]);
+}
+END_TEST
+
+// A block of a network of images, forward and back: what convolutions make goes on as it lies, into
+// rows that take it so, and into one (the last sum) that does not. From case 1 on two channels are
+// odd; in case 2 operands of the first calls lie channels last too.
+START_TEST(a_block_of_images_agrees_with_the_cpu)
+{
+    bool odd = _i > 0;
+    hap_tensor *x = make(odd ? "h6x20x18x14" : "h6x32x18x14");
+    hap_tensor *w = make(odd ? "h37x20x3x3" : "h64x32x3x3"), *b = make(odd ? "h37" : "h64");
+    hap_tensor *y = make(odd ? "h6x37x18x14" : "h6x64x18x14"),
+               *flat = make(odd ? "h6x37x252" : "h6x64x252");
+    hap_tensor *sum = make(odd ? "f37" : "f64"), *m2 = make(odd ? "f37" : "f64");
+    hap_tensor *scale = make(odd ? "f37 0.5 1" : "f64 0.5 1"), *more = make(odd ? "f37" : "f64");
+    hap_tensor *n = make(odd ? "h6x37x252" : "h6x64x252"),
+               *at = make(odd ? "h6x37x18x14" : "h6x64x18x14");
+    hap_tensor *a = make(odd ? "h6x37x18x14" : "h6x64x18x14"),
+               *p = make(odd ? "h6x37x9x7" : "h6x64x9x7");
+    hap_tensor *rows = make(odd ? "h6x9x7x37" : "h6x9x7x64"),
+               *dp = make(odd ? "h6x37x9x7" : "h6x64x9x7");
+    hap_tensor *da = make(odd ? "h6x37x18x14" : "h6x64x18x14"),
+               *dn = make(odd ? "h6x37x252" : "h6x64x252");
+    hap_tensor *u = make(odd ? "f37" : "f64"), *v = make(odd ? "f37" : "f64");
+    hap_tensor *dflat = make(odd ? "h6x37x252" : "h6x64x252"),
+               *dy = make(odd ? "h6x37x18x14" : "h6x64x18x14");
+    hap_tensor *dx = make(odd ? "h6x20x18x14" : "h6x32x18x14"),
+               *dw = make(odd ? "f37x20x3x3" : "f64x32x3x3");
+    hap_tensor *db = make(odd ? "f37" : "f64"), *images = make("f6");
+#define ONES L(1, 1), L(1, 1), L(1, 1)
+    hap_op_call call[] = {
+        {HAP_OP_conv, 1, {y}, 3, {x, w, b}, 4, {ONES, I(1)}},
+        {HAP_OP_reshape, 1, {flat}, 1, {y}, 0, {I(0)}},
+        {HAP_OP_sum, 1, {sum}, 1, {flat}, 2, {L(0, 2), I(0)}},
+        {HAP_OP_batch_m2, 1, {m2}, 2, {flat, sum}, 0, {I(0)}},
+        {HAP_OP_batch_apply, 1, {n}, 5, {flat, sum, m2, scale, more}, 1, {F(1e-5)}},
+        {HAP_OP_reshape, 1, {at}, 1, {n}, 0, {I(0)}},
+        {HAP_OP_relu, 1, {a}, 1, {at}, 0, {I(0)}},
+        {HAP_OP_max_pool, 1, {p}, 1, {a}, 5, {L(2, 2), L(2, 2), L(0, 0), L(1, 1), I(0)}},
+        {HAP_OP_transpose, 1, {rows}, 1, {p}, 1, {L(0, 2, 3, 1)}},
+        {HAP_OP_transpose, 1, {dp}, 1, {rows}, 1, {L(0, 3, 1, 2)}},
+        {HAP_OP_max_pool_bwd, 1, {da}, 2, {dp, a}, 5, {L(2, 2), L(2, 2), L(0, 0), L(1, 1), I(0)}},
+        {HAP_OP_relu_bwd, 1, {da}, 2, {da, a}, 0, {I(0)}},
+        {HAP_OP_reshape, 1, {dn}, 1, {da}, 0, {I(0)}},
+        {HAP_OP_batch_bwd_stats, 2, {u, v}, 4, {dn, flat, sum, m2}, 1, {F(1e-5)}},
+        {HAP_OP_batch_bwd, 1, {dflat}, 7, {dn, flat, sum, m2, u, v, scale}, 1, {F(1e-5)}},
+        {HAP_OP_reshape, 1, {dy}, 1, {dflat}, 0, {I(0)}},
+        {HAP_OP_conv_transposed, 1, {dx}, 2, {dy, w}, 5, {ONES, L(18, 14), I(1)}},
+        {HAP_OP_conv_dw, 1, {dw}, 2, {x, dy}, 5, {ONES, L(3, 3), I(1)}},
+        {HAP_OP_sum, 1, {db}, 1, {da}, 2, {L(0, 2, 3), I(0)}},
+        {HAP_OP_sum, 1, {images}, 1, {a}, 2, {L(1, 2, 3), I(0)}},
+    };
+    enum { N = sizeof call / sizeof *call };
+    hap_tensor *out[] = {y,  flat, sum, m2, n,     at, a,  p,  rows, dp,
+                         da, dn,   u,   v,  dflat, dy, dx, dw, db,   images};
+    enum { OUT = sizeof out / sizeof *out };
+    hap_tensor *is[OUT];
+    for (int k = 0; k < OUT; k++)
+        is[k] = clone(out[k]);
+    test_cuda_channels_last(_i == 2);
+    const char *why = test_cuda_run_all(&now, call, N);
+    test_cuda_channels_last(false);
+    ck_assert_msg(!why, "%s", why);
+    for (int k = 0; k < OUT; k++) { // what the GPU found, and room for the CPU's
+        void *found = is[k]->data;
+        is[k]->data = out[k]->data, out[k]->data = found;
+    }
+    for (int i = 0; i < N; i++)
+        ck_assert_ptr_null(hap_cpu_run(&now, &call[i]));
+    for (int k = 0; k < OUT; k++) {
+        // Where rounding takes an entry over 0, or makes another the largest, its gradient goes.
+        double d = distance(is[k], out[k]), limit = k < 10 ? 4 * NARROW : 0x1p-4;
+        ck_assert_msg(d <= limit, "output %d of case %d is off by %.3g", k, _i, d);
+    }
 }
 END_TEST
 
@@ -500,6 +626,9 @@ int main(void)
     tcase_add_loop_test(t, rows_agree_with_the_cpu, 0, (int)(sizeof specs / sizeof *specs));
     tcase_add_loop_test(t, captured_rows_are_the_called_ones, 0,
                         (int)(sizeof specs / sizeof *specs));
+    tcase_add_loop_test(t, rows_do_not_depend_on_how_operands_lie, 0,
+                        (int)(sizeof specs / sizeof *specs));
+    if (!test_few()) tcase_add_loop_test(t, a_block_of_images_agrees_with_the_cpu, 0, 3);
     if (!test_few()) tcase_add_loop_test(t, a_head_agrees_with_the_cpu, 0, 4);
     if (!test_few()) tcase_add_loop_test(t, long_attention_agrees_with_the_cpu, 0, 2);
     tcase_add_test(t, an_index_outside_is_said);

@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include "cuda/kernels/cuda_compute.h"
+#include "cuda/kernels/cuda_lay.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "tests/support/test_options.h"
 
 enum { VECTOR = 16, GUARD = 64, POISON = 0xA5, SKIPPED = 77 };
 
 static cuda_context context;
-static bool keeps_offsets;
+static bool keeps_offsets, channels_last;
 
 __attribute__((constructor)) static void skip_without_device(void)
 {
@@ -96,6 +97,27 @@ static const char *moved(const hap_op_call *c, hap_op_call *there, device_tensor
     return NULL;
 }
 
+// What calls read, before any of them.
+static const char *lay_last(device_tensors *d)
+{
+    for (int k = 0; k < d->n; k++) {
+        hap_tensor *t = &d->on[k];
+        void *p = NULL;
+        if (t->rank < 3 || t->elements == 0) continue;
+        cuda_last shape = cuda_last_shape(t);
+        if (!cuda_may_lie_last(&context, t, &shape)) return "no memory to turn tensors";
+        CUDA_TRY(said(cudaMalloc(&p, (size_t)t->bytes)));
+        const char *why = cuda_turn(&context, t->type, p, t->type, t->data, shape.images,
+                                    shape.channels, shape.places);
+        if (!why) why = cuda_copy(context.stream, t->data, p, t->bytes);
+        if (!why) why = cuda_lie_last(&context, t, &shape);
+        if (!why) why = said(cudaStreamSynchronize(context.stream));
+        cudaFree(p);
+        if (why) return why;
+    }
+    return NULL;
+}
+
 static const char *start(void)
 {
     hap_options o;
@@ -166,6 +188,9 @@ static const char *run_all(const hap_step_state *s, const hap_op_call *c, int n_
     for (int i = 0; i < n_calls; i++) {
         all[i] = &there[i];
         CUDA_TRY(moved(&c[i], &there[i], d));
+    }
+    if (channels_last) CUDA_TRY(lay_last(d));
+    for (int i = 0; i < n_calls; i++) {
         if (!chain) CUDA_TRY(hap_cuda_run(&context, &there[i]));
     }
     if (chain) CUDA_TRY(chain(&context, all, n_calls, 0, done));
@@ -185,6 +210,11 @@ static const char *run_all(const hap_step_state *s, const hap_op_call *c, int n_
 void test_cuda_keep_offsets(bool keep)
 {
     keeps_offsets = keep;
+}
+
+void test_cuda_channels_last(bool last)
+{
+    channels_last = last;
 }
 
 static const char *run(const hap_step_state *s, const hap_op_call *c, int n_calls,

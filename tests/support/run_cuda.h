@@ -19,6 +19,8 @@ const char *test_cuda_run_captured(const hap_step_state *s, const hap_op_call *c
 // Whether tensors lie on the device as far behind a multiple of 16 bytes as on the host; at one
 // else.
 void test_cuda_keep_offsets(bool keep);
+// Whether operands of three dims or more lie channels last (cuda_last.h) before the first call.
+void test_cuda_channels_last(bool last);
 bool test_cuda_is_hopper(void);
 
 #endif

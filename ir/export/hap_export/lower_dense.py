@@ -159,7 +159,7 @@ def _attention_spelt_out(g, q, k, v, bias, causal, scale, dropout_p):
 
 @rule("conv1d", "conv2d", "convolution")
 def _conv(g, x, w, bias=None, stride=1, padding=0, dilation=1, *more):
-    """Of patches that do not overlap, a linear of each patch; else a convolution."""
+    """Of patches that do not overlap, a linear of each patch; else, and of single places, a convolution."""
     groups = more[-1] if more else 1
     rank, kernel, transposed = len(w.shape) - 2, list(w.shape[2:]), len(more) == 3 and more[0]
     _plain_images(g, x, rank, "a convolution")
@@ -171,7 +171,7 @@ def _conv(g, x, w, bias=None, stride=1, padding=0, dilation=1, *more):
     step, pads, holes = (per_dim(v, rank) for v in (stride, padding, dilation))
     if transposed:
         return _conv_transposed(g, x, w, bias, step, pads, more[1], groups, holes)
-    if step == kernel and not any(pads) and (holes == [1] * rank or kernel == [1] * rank) and groups == 1:
+    if step == kernel != [1] * rank and not any(pads) and holes == [1] * rank and groups == 1:
         return _patches(g, x, w, bias, kernel)
     ins = [_on_plane(g, x), _on_plane(g, w)] + ([] if bias is None else [bias])
     plane = tuple(g.out.shape[:2]) + (1,) * (2 - rank) + tuple(g.out.shape[2:])

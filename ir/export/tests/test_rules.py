@@ -614,6 +614,7 @@ def test_patches(tmp_path):
 
 CONVOLUTIONS = {
     "plain": (nn.Conv2d(3, 4, 3, padding=1), (3, 5, 6)),
+    "of single places": (nn.Conv2d(3, 4, 1), (3, 5, 6)),
     "strided": (nn.Conv2d(4, 6, (3, 2), stride=(2, 1), padding=(2, 0), dilation=(1, 2), groups=2), (4, 7, 6)),
     "depthwise": (nn.Conv2d(3, 6, 3, groups=3, bias=False), (3, 5, 6)),
     "same": (nn.Conv2d(3, 4, (3, 5), padding="same"), (3, 5, 6)),

@@ -52,6 +52,7 @@ struct cuda_attention; // the same
 struct cuda_convs;     // cuda_cudnn_conv.cpp
 struct cuda_shadows;   // cuda_shadow.c
 struct cuda_columns;   // cuda_columns.cu
+struct cuda_lasts;     // cuda_last.cu
 
 // Device memory that the calls on one stream take in turns (cuda_room.h).
 typedef struct cuda_room {
@@ -84,6 +85,8 @@ typedef struct cuda_context {
     struct cuda_shadows *shadows;
     int64_t shadow_bytes, shadow_back; // of padded copies; copied back to the arena so far
     struct cuda_columns *columns;
+    struct cuda_lasts *lasts; // tensors that lie channels last
+    int64_t last_back;        // bytes of them turned again so far
 } cuda_context;
 
 // Processors that kernels of this context may use; the current device's where the stream may use

@@ -36,7 +36,8 @@ enum {
     CUDA_HEAD_SCORES = 256,    // MiB of scores that pass may write of one head
     CUDA_HEAD_ROOM = 2048,     // MiB of them that one call may
     CUDA_CONV_TIMES = 2,       // bytes of workspace a byte of a convolution's tensors, at most:
-    CUDA_CONV_ROOM = 64        // them in another layout; and MiB beside
+    CUDA_CONV_ROOM = 64,       // them in another layout; and MiB beside
+    CUDA_LAST_ROOM = 32        // MiB through which images that lie channels last are turned
 };
 
 #endif

@@ -4,6 +4,8 @@
 // same bits come in every run. These reuse nothing from shared memory and are slow.
 
 #include "cuda/kernels/cuda_kernels.cuh"
+#include "cuda/kernels/cuda_lay.h"
+#include "cuda/kernels/cuda_shadow.h"
 
 enum { THREADS = 256 };
 
@@ -108,10 +110,11 @@ __global__ void by_weight(cuda_windows v, int64_t n, view w, view x, view y)
     store(w, e, sum);
 }
 
-__global__ void add_bias(int64_t n, int64_t channels, int64_t places, view y, view bias)
+// each: entries of a channel that lie together.
+__global__ void add_bias(int64_t n, int64_t channels, int64_t each, view y, view bias)
 {
     int64_t e = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (e < n) store(y, e, load(y, e) + load(bias, e / places % channels));
+    if (e < n) store(y, e, load(y, e) + load(bias, e / each % channels));
 }
 
 CUDA_ROW(conv)
@@ -122,15 +125,18 @@ CUDA_ROW(conv)
     CUDA_TRY(conv_of(&v, c, c->in[0], c->in[1], y));
     if (bias && bias->elements != y->local[1]) return cuda_fail("conv: bias of another length");
     if (y->elements == 0) return NULL;
-    bool taken;
-    cuda_conv_tensors t = {c->in[0], c->in[1], y};
-    CUDA_TRY(cuda_cudnn_conv(x, &v, c, &t, &taken));
+    bool taken, added;
+    cuda_conv_tensors t = {c->in[0], c->in[1], y, bias ? c->in[2] : NULL};
+    CUDA_TRY(cuda_cudnn_conv(x, &v, c, &t, &taken, &added));
     if (taken) {
-        if (bias)
+        cuda_last lies;
+        bool last = cuda_lies_last(x, y, &lies);
+        if (bias && !added)
             add_bias<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
-                y->elements, y->local[1], v.i * v.j, view_of(y), view_of(bias));
+                y->elements, y->local[1], last ? 1 : v.i * v.j, view_of(y), view_of(bias));
         return launched();
     }
+    CUDA_TRY(cuda_call_begins(x, c));
     if (v.c == 0) v.g = 1, v.o = y->local[1]; // nothing to add up: the bias alone
     forward<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
         v, y->elements, view_of(y), view_of(c->in[0]), view_of(c->in[1]), view_of(bias));
@@ -143,10 +149,11 @@ CUDA_ROW(conv_transposed)
     hap_tensor *y = c->out[0];
     CUDA_TRY(conv_of(&v, c, y, c->in[1], c->in[0]));
     if (y->elements == 0) return NULL;
-    bool taken;
-    cuda_conv_tensors t = {y, c->in[1], c->in[0]};
-    CUDA_TRY(cuda_cudnn_conv(x, &v, c, &t, &taken));
+    bool taken, added;
+    cuda_conv_tensors t = {y, c->in[1], c->in[0], NULL};
+    CUDA_TRY(cuda_cudnn_conv(x, &v, c, &t, &taken, &added));
     if (taken) return NULL;
+    CUDA_TRY(cuda_call_begins(x, c));
     by_places<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
         v, y->elements, view_of(y), view_of(c->in[0]), view_of(c->in[1]));
     return launched();
@@ -158,10 +165,11 @@ CUDA_ROW(conv_dw)
     hap_tensor *y = c->out[0];
     CUDA_TRY(conv_of(&v, c, c->in[0], y, c->in[1]));
     if (y->elements == 0) return NULL;
-    bool taken;
-    cuda_conv_tensors t = {c->in[0], y, c->in[1]};
-    CUDA_TRY(cuda_cudnn_conv(x, &v, c, &t, &taken));
+    bool taken, added;
+    cuda_conv_tensors t = {c->in[0], y, c->in[1], NULL};
+    CUDA_TRY(cuda_cudnn_conv(x, &v, c, &t, &taken, &added));
     if (taken) return NULL;
+    CUDA_TRY(cuda_call_begins(x, c));
     by_weight<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
         v, y->elements, view_of(y), view_of(c->in[0]), view_of(c->in[1]));
     return launched();
@@ -241,12 +249,102 @@ __global__ void pool_backward(pool v, int64_t n, view dx, view dy, view x)
     store(dx, e, sum);
 }
 
+// --- where channels lie last: V of them a thread ---
+
+// Of each channel the place and the value of its largest entry in window (i, j), -1: it has none;
+// `image` has its first entry there.
+template <int V>
+__device__ inline void largest_last(const pool &v, view x, int64_t channels, int64_t image,
+                                    int64_t i, int64_t j, int (&best)[V], float (&most)[V])
+{
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        best[k] = -1, most[k] = -INFINITY;
+    for (int64_t p = 0; p < v.window[0]; p++) {
+        int64_t h = i * v.stride[0] + p * v.dilation[0] - v.padding[0];
+        for (int64_t q = 0; q < v.window[1] && h >= 0 && h < v.size[0]; q++) {
+            int64_t w = j * v.stride[1] + q * v.dilation[1] - v.padding[1];
+            float e[V];
+            if (w < 0 || w >= v.size[1]) continue;
+            int place = (int)(h * v.size[1] + w);
+            load_vec<V>(x, image + place * channels, e);
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                if (best[k] < 0 || e[k] > most[k] || isnan(e[k])) best[k] = place, most[k] = e[k];
+        }
+    }
+}
+
+template <int V>
+__global__ void pool_forward_last(pool v, int64_t n, int64_t channels, view y, view x)
+{
+    int64_t e = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
+    if (e >= n) return;
+    int64_t col = e % channels, row = e / channels, at = v.at[0] * v.at[1], place = row % at;
+    int64_t image = row / at * v.size[0] * v.size[1] * channels + col;
+    int best[V];
+    float most[V];
+    largest_last<V>(v, x, channels, image, place / v.at[1], place % v.at[1], best, most);
+    store_vec<V>(y, e, most);
+}
+
+template <int V>
+__global__ void pool_backward_last(pool v, int64_t n, int64_t channels, view dx, view dy, view x)
+{
+    int64_t e = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
+    if (e >= n) return;
+    int64_t col = e % channels, row = e / channels, places = v.size[0] * v.size[1];
+    int64_t image = row / places, place = row % places, i0, i1, j0, j1;
+    float sum[V] = {0}, most[V], g[V];
+    int best[V];
+    reach(v, 0, place / v.size[1], &i0, &i1);
+    reach(v, 1, place % v.size[1], &j0, &j1);
+    for (int64_t i = i0; i <= i1; i++)
+        for (int64_t j = j0; j <= j1; j++) {
+            largest_last<V>(v, x, channels, image * places * channels + col, i, j, best, most);
+            load_vec<V>(dy, ((image * v.at[0] + i) * v.at[1] + j) * channels + col, g);
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                if (best[k] == place) sum[k] += g[k];
+        }
+    store_vec<V>(dx, e, sum);
+}
+
+// Whether a pooling row runs channels last: where its images lie so, of which `g`, a gradient, may
+// be a copy; *y lies so then. Else all is as declared.
+static const char *pool_begins(cuda_context *x, const hap_op_call *c, hap_tensor *images,
+                               hap_tensor *g, bool *last, bool *vec)
+{
+    hap_tensor *y = c->out[0];
+    cuda_last to = y->rank == 4 ? cuda_last_shape(y) : cuda_last{0, 0, 0}, lies;
+    *last = y->rank == 4 && cuda_lies_last(x, images, &lies) && cuda_is_last(x, images) &&
+            lies.places <= INT32_MAX && cuda_may_lie_last(x, y, &to);
+    if (*last && g) {
+        cuda_last shape = cuda_last_shape(g);
+        hap_tensor at;
+        CUDA_TRY(cuda_all_last(x, &g, 1, &shape, 0, &at, NULL, last));
+        if (*last) *g = at;
+    }
+    if (!*last) return cuda_call_begins(x, c);
+    *vec = to.channels % 8 == 0 && aligned(images) && aligned(g) && aligned(y);
+    return cuda_lie_last(x, y, &to);
+}
+
 CUDA_ROW(max_pool)
 {
     pool v;
     hap_tensor *y = c->out[0];
+    bool last, vec;
     CUDA_TRY(pool_of(&v, c, c->in[0], y));
     if (y->elements == 0) return NULL;
+    CUDA_TRY(pool_begins(x, c, c->in[0], NULL, &last, &vec));
+    if (last) {
+        int64_t threads = vec ? y->elements / 8 : y->elements;
+        auto *run = vec ? pool_forward_last<8> : pool_forward_last<1>;
+        run<<<(unsigned)ceil_div(threads, THREADS), THREADS, 0, x->stream>>>(
+            v, y->elements, y->local[1], view_of(y), view_of(c->in[0]));
+        return launched();
+    }
     pool_forward<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
         v, y->elements, view_of(y), view_of(c->in[0]));
     return launched();
@@ -255,10 +353,19 @@ CUDA_ROW(max_pool)
 CUDA_ROW(max_pool_bwd)
 {
     pool v;
-    hap_tensor *y = c->out[0];
+    hap_tensor *y = c->out[0], g = *c->in[0];
+    bool last, vec;
     CUDA_TRY(pool_of(&v, c, c->in[1], c->in[0]));
     if (!cuda_same_shape(c->in[1], y)) return cuda_fail("max_pool_bwd: shapes do not fit");
     if (y->elements == 0) return NULL;
+    CUDA_TRY(pool_begins(x, c, c->in[1], &g, &last, &vec));
+    if (last) {
+        int64_t threads = vec ? y->elements / 8 : y->elements;
+        auto *run = vec ? pool_backward_last<8> : pool_backward_last<1>;
+        run<<<(unsigned)ceil_div(threads, THREADS), THREADS, 0, x->stream>>>(
+            v, y->elements, y->local[1], view_of(y), view_of(&g), view_of(c->in[1]));
+        return launched();
+    }
     pool_backward<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
         v, y->elements, view_of(y), view_of(c->in[0]), view_of(c->in[1]));
     return launched();

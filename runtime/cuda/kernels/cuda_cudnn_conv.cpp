@@ -3,6 +3,8 @@
 // and kept; shapes that cuDNN refuses, and all of them under --cuda conv=own, run on the kernels of
 // cuda_conv.cu. f32 is f32 unless the program asks for tf32. Gradients of weights in f32 of bf16 or
 // f16 operands, of which cuDNN has no plan, are written in the operands' type and widened.
+// Operands and results of 16-bit floats are channels last (cuda_last.h), and a bias is added by the
+// same kernel, if cuDNN takes them so.
 
 #include <cstdio>
 #include <cstring>
@@ -11,17 +13,23 @@
 
 #include "cuda/kernels/cuda_copy_rows.h"
 #include "cuda/kernels/cuda_cudnn_graph.cuh"
+#include "cuda/kernels/cuda_lay.h"
+#include "cuda/kernels/cuda_shadow.h"
 
 namespace
 {
-enum uid : int64_t { IMAGE = 1, WEIGHT, RESULT };
+enum uid : int64_t { IMAGE = 1, WEIGHT, RESULT, BIAS };
 constexpr char what[] = "convolution";
 
 struct plan {
     cuda_windows v;
     hap_op_id op;
     hap_dtype type[3]; // of image, weight, result of the windows
+    bool biased;
+    hap_dtype bias;    // its type, if there is one
     hap_dtype made;    // what cuDNN writes: the type of the op's output, or a narrower one
+    bool last;         // tensors are channels last
+    bool adds;         // the bias
     bool refused = false;
     fe::graph::Graph graph;
     int64_t bytes = 0;
@@ -51,33 +59,52 @@ template <class attributes> attributes &moved(attributes &of, const cuda_windows
         .set_dilation({v.dilation[0], v.dilation[1]});
 }
 
-void place(const tensor &t, uid id, const sizes &dim, hap_dtype type, bool made)
+void place(const plan &p, const tensor &t, uid id, const sizes &dim, hap_dtype type, bool made)
 {
     t->set_uid(id).set_dim(dim).set_data_type(type_of(type));
-    t->set_stride({dim[1] * dim[2] * dim[3], dim[2] * dim[3], dim[3], 1});
+    if (p.last)
+        t->set_stride({dim[1] * dim[2] * dim[3], 1, dim[3] * dim[1], dim[1]});
+    else
+        t->set_stride({dim[1] * dim[2] * dim[3], dim[2] * dim[3], dim[3], 1});
     if (made) t->set_output(true); // false would say that nobody gives its data
 }
 
 tensor operand(plan &p, uid id, const sizes &dim, hap_dtype type)
 {
     tensor t = p.graph.tensor(fe::graph::Tensor_attributes().set_name("operand"));
-    place(t, id, dim, type, false);
+    place(p, t, id, dim, type, false);
     return t;
 }
 
-// Bytes of a gradient of weights that is widened afterwards, 256 of them at a time; else 0.
-int64_t narrow_bytes(const plan &p)
+int64_t rounded(int64_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+// Whether the weight's gradient is written beside the output: in a narrower type, or another order.
+bool beside(const plan &p)
+{
+    bool orders = p.last && p.v.c > 1 && p.v.p * p.v.q > 1;
+    return p.op == HAP_OP_conv_dw && (orders || p.made != p.type[1]);
+}
+
+struct bytes_of {
+    int64_t image, weight, result;
+};
+
+bytes_of tensors_of(const plan &p)
 {
     const cuda_windows &v = p.v;
-    if (p.op != HAP_OP_conv_dw || p.made == p.type[1]) return 0;
-    return (v.g * v.o * v.c * v.p * v.q * hap_dtype_bytes(p.made) + 255) / 256 * 256;
+    return {v.b * v.g * v.c * v.h * v.w * hap_dtype_bytes(p.type[0]),
+            v.g * v.o * v.c * v.p * v.q * hap_dtype_bytes(p.type[1]),
+            v.b * v.g * v.o * v.i * v.j * hap_dtype_bytes(p.type[2])};
 }
 
 const char *build(plan &p, cuda_context *x)
 {
     const cuda_windows &v = p.v;
     const sizes image = {v.b, v.g * v.c, v.h, v.w}, weight = {v.g * v.o, v.c, v.p, v.q};
-    const sizes result = {v.b, v.g * v.o, v.i, v.j};
+    const sizes result = {v.b, v.g * v.o, v.i, v.j}, one = {1, v.g * v.o, 1, 1};
     p.graph.set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT);
     tensor of[3]; // the one that the op makes: empty
@@ -87,85 +114,181 @@ const char *build(plan &p, cuda_context *x)
     if (p.op == HAP_OP_conv) {
         fe::graph::Conv_fprop_attributes a;
         tensor y = p.graph.conv_fprop(of[0], of[1], moved(a, v));
-        place(y, RESULT, result, p.type[2], true);
+        if (p.adds) {
+            fe::graph::Pointwise_attributes add;
+            add.set_mode(fe::PointwiseMode_t::ADD);
+            y = p.graph.pointwise(y, operand(p, BIAS, one, p.bias), add);
+        }
+        place(p, y, RESULT, result, p.type[2], true);
     } else if (p.op == HAP_OP_conv_transposed) {
         fe::graph::Conv_dgrad_attributes a;
         tensor y = p.graph.conv_dgrad(of[2], of[1], moved(a, v));
-        place(y, IMAGE, image, p.type[0], true);
+        place(p, y, IMAGE, image, p.type[0], true);
     } else {
         fe::graph::Conv_wgrad_attributes a;
         tensor y = p.graph.conv_wgrad(of[2], of[0], moved(a, v));
-        place(y, WEIGHT, weight, p.made, true);
+        place(p, y, WEIGHT, weight, p.made, true);
     }
-    int64_t bytes = v.b * (v.g * v.c * v.h * v.w * hap_dtype_bytes(p.type[0]) +
-                           v.g * v.o * v.i * v.j * hap_dtype_bytes(p.type[2])) +
-                    v.g * v.o * v.c * v.p * v.q * hap_dtype_bytes(p.type[1]);
+    // Tensors in another order, or a narrower type, take a part of the workspace.
+    bytes_of t = tensors_of(p);
+    int64_t most = cuda_conv_room(t.image + t.weight + t.result);
+    if (p.last)
+        most -= rounded(t.image) + rounded(t.weight) + rounded(t.result);
+    else if (beside(p))
+        most -= rounded(t.weight);
     bool narrow = p.type[0] != HAP_F32 || p.type[2] != HAP_F32 || x->tf32;
     return cudnn_build(what, p.graph, x->cudnn->handle, &p.bytes, [&](fe::graph::Graph &g) {
         g.deselect_numeric_notes({fe::NumericalNote_t::NONDETERMINISTIC});
         if (!narrow)
             g.deselect_numeric_notes(
                 {fe::NumericalNote_t::TENSOR_CORE, fe::NumericalNote_t::DOWN_CONVERT_INPUTS});
-        g.deselect_workspace_greater_than(cuda_conv_room(bytes) - narrow_bytes(p));
+        g.deselect_workspace_greater_than(most);
     });
 }
 
-plan *plan_of(cuda_context *x, const cuda_windows &v, const hap_op_call *c,
-              const hap_dtype (&type)[3])
+bool alike(const plan &a, const plan &b)
+{
+    return a.op == b.op && a.biased == b.biased && a.bias == b.bias && !memcmp(&a.v, &b.v, sizeof a.v) &&
+           !memcmp(a.type, b.type, sizeof a.type);
+}
+
+void copy_key(plan *to, const plan &key)
+{
+    to->v = key.v, to->op = key.op, to->biased = key.biased, to->bias = key.bias;
+    memcpy(to->type, key.type, sizeof key.type);
+}
+
+// The first that cuDNN takes: channels last before as declared, with the bias before without, in
+// the output's type before a narrower one.
+plan *plan_of(cuda_context *x, const plan &key)
 {
     if (!x->convs) x->convs = new cuda_convs();
     for (auto &p : x->convs->plans)
-        if (p->op == c->op && !memcmp(&p->v, &v, sizeof v) && !memcmp(p->type, type, sizeof type))
-            return p.get();
-    auto made = [&](hap_dtype as) {
-        auto one = std::make_unique<plan>();
-        one->v = v, one->op = c->op, one->made = as;
-        memcpy(one->type, type, sizeof type);
-        return one;
-    };
-    auto p = made(type[1]);
-    const char *why = build(*p, x);
-    if (why && c->op == HAP_OP_conv_dw && type[1] == HAP_F32 && type[0] != HAP_F32) {
-        p = made(type[0]);
+        if (alike(*p, key)) return p.get();
+    bool narrow = key.type[0] != HAP_F32 && key.type[2] != HAP_F32;
+    bool widens = narrow && key.op == HAP_OP_conv_dw && key.type[1] == HAP_F32;
+    std::unique_ptr<plan> p;
+    const char *why = nullptr;
+    for (int way = 0; way < 8; way++) {
+        bool last = !(way & 4), adds = !(way & 2), wider = way & 1;
+        if ((last && !narrow) || (adds && (!narrow || !key.biased)) ||
+            (wider && !widens))
+            continue;
+        p = std::make_unique<plan>();
+        copy_key(p.get(), key);
+        p->last = last, p->adds = adds, p->made = wider ? key.type[0] : key.type[1];
         why = build(*p, x);
+        if (!why) break;
     }
+    const cuda_windows &v = key.v;
     p->refused = why != nullptr;
     if (x->verbose)
         fprintf(stderr,
-                "%s, %lld images, %lld groups of %lld to %lld channels, %lld x %lld: %s, "
+                "%s, %lld images, %lld groups of %lld to %lld channels, %lld x %lld: %s%s%s, "
                 "workspace %lld bytes\n",
-                hap_op_names[c->op], (long long)v.b, (long long)v.g, (long long)v.c, (long long)v.o,
-                (long long)v.h, (long long)v.w, why ? why : "by cuDNN", (long long)p->bytes);
+                hap_op_names[key.op], (long long)v.b, (long long)v.g, (long long)v.c,
+                (long long)v.o, (long long)v.h, (long long)v.w, why ? why : "by cuDNN",
+                p->last ? ", channels last" : "", p->adds ? ", with its bias" : "",
+                (long long)p->bytes);
     x->made[x->phase].plans++;
     x->convs->plans.push_back(std::move(p));
     return x->convs->plans.back().get();
 }
+
+// What a call reads and writes, and the workspace that is left for cuDNN.
+struct places {
+    cudnn_pack pack;
+    char *work;
+};
+
+// Channels last: operands that lie so are read where they are, others from copies; an image or a
+// result that is made stays so.
+const char *lay_last(cuda_context *x, const plan &p, const cuda_conv_tensors *t, places *at,
+                     bool *taken)
+{
+    const uid ids[3] = {IMAGE, WEIGHT, RESULT};
+    hap_tensor *of[3] = {t->image, t->weight, t->result};
+    int made = p.op == HAP_OP_conv ? 2 : p.op == HAP_OP_conv_dw ? 1 : 0;
+    int64_t need[3] = {0}, all = p.bytes;
+    const char *why = nullptr;
+    if (made != 1) {
+        cuda_last shape = cuda_last_shape(of[made]);
+        *taken = cuda_may_lie_last(x, of[made], &shape);
+        if (!*taken) return nullptr;
+    }
+    for (int k = 0; k < 3; k++) {
+        if (k == made)
+            need[k] = beside(p) ? rounded(of[k]->bytes) : 0;
+        else
+            need[k] = cuda_is_last(x, of[k]) ? 0 : rounded(of[k]->bytes);
+        all += need[k];
+        cuda_last lies;
+        if (k != made && (need[k] || !cuda_lies_last(x, of[k], &lies)))
+            CUDA_TRY(cuda_will_read(x, of[k]->data, of[k]->bytes));
+    }
+    char *work = all ? (char *)cuda_work(x, all, &why) : nullptr;
+    if (why) return why;
+    for (int k = 0; k < 3; k++) {
+        at->pack[ids[k]] = need[k] ? work : of[k]->data;
+        cuda_last shape = cuda_last_shape(of[k]);
+        if (k != made && need[k])
+            CUDA_TRY(cuda_turn(x, of[k]->type, work, of[k]->type, of[k]->data, shape.images,
+                               shape.channels, shape.places));
+        if (k == made && k != 1)
+            CUDA_TRY(cuda_lie_last(x, of[k], &shape));
+        else if (k == made)
+            cuda_will_write(x, of[k]->data, of[k]->bytes);
+        work += need[k];
+    }
+    at->work = work;
+    return nullptr;
+}
+
+const char *lay_declared(cuda_context *x, const plan &p, const hap_op_call *c,
+                         const cuda_conv_tensors *t, places *at)
+{
+    const char *why = nullptr;
+    int64_t need = beside(p) ? rounded(t->weight->bytes) : 0;
+    CUDA_TRY(cuda_call_begins(x, c));
+    char *work = need + p.bytes ? (char *)cuda_work(x, need + p.bytes, &why) : nullptr;
+    if (why) return why;
+    at->pack = {{IMAGE, t->image->data},
+                {WEIGHT, need ? work : t->weight->data},
+                {RESULT, t->result->data}};
+    at->work = work + need;
+    return nullptr;
+}
 } // namespace
 
 extern "C" const char *cuda_cudnn_conv(cuda_context *x, const cuda_windows *v, const hap_op_call *c,
-                                       const cuda_conv_tensors *t, bool *taken)
+                                       const cuda_conv_tensors *t, bool *taken, bool *added)
 {
-    *taken = false;
+    *taken = *added = false;
     if (x->options.conv == HAP_CUDA_conv_own) return nullptr;
     x->missed_cudnn |= x->no_cudnn;
     if (!x->cudnn) return nullptr;
-    const hap_tensor *of[3] = {t->image, t->weight, t->result};
-    const hap_dtype type[3] = {of[0]->type, of[1]->type, of[2]->type};
-    for (const hap_tensor *one : of)
-        if (one->elements == 0) return nullptr;
-    plan *p = plan_of(x, *v, c, type);
+    if (!t->image->elements || !t->weight->elements || !t->result->elements) return nullptr;
+    plan key;
+    key.v = *v, key.op = c->op;
+    key.biased = t->bias != nullptr, key.bias = t->bias ? t->bias->type : HAP_F32;
+    key.type[0] = t->image->type, key.type[1] = t->weight->type, key.type[2] = t->result->type;
+    const plan *p = plan_of(x, key);
     if (p->refused) return nullptr;
+    places at;
     *taken = true;
-    const char *why = nullptr;
-    int64_t narrow = narrow_bytes(*p);
-    char *work = narrow + p->bytes ? (char *)cuda_work(x, narrow + p->bytes, &why) : nullptr;
-    if (why) return why;
-    cudnn_pack pack = {{IMAGE, of[0]->data}, {WEIGHT, of[1]->data}, {RESULT, of[2]->data}};
-    if (narrow) pack[WEIGHT] = work;
-    CUDA_TRY(cudnn_said(what, p->graph.execute(x->cudnn->handle, pack, work + narrow)));
-    if (!narrow) return nullptr;
-    return cuda_copy_rows(x->stream, of[1]->type, of[1]->data, of[1]->elements, p->made, work,
-                          of[1]->elements, 1, of[1]->elements);
+    CUDA_TRY(p->last ? lay_last(x, *p, t, &at, taken) : lay_declared(x, *p, c, t, &at));
+    if (!*taken) return nullptr;
+    if (t->bias) CUDA_TRY(cuda_will_read(x, t->bias->data, t->bias->bytes));
+    if (p->adds) at.pack[BIAS] = t->bias->data;
+    *added = p->adds;
+    CUDA_TRY(cudnn_said(what, p->graph.execute(x->cudnn->handle, at.pack, at.work)));
+    if (!beside(*p)) return nullptr;
+    const hap_tensor *w = t->weight;
+    if (p->last && v->c > 1 && v->p * v->q > 1) // from [.., places, channels]
+        return cuda_turn(x, w->type, w->data, p->made, at.pack[WEIGHT], v->g * v->o, v->p * v->q,
+                         v->c);
+    return cuda_copy_rows(x->stream, w->type, w->data, w->elements, p->made, at.pack[WEIGHT],
+                          w->elements, 1, w->elements);
 }
 
 extern "C" void cuda_convs_end(cuda_context *x)

@@ -8,6 +8,7 @@
 #include "core/fail.h"
 #include "core/tensor.h"
 #include "cuda/kernels/cuda_compile.h"
+#include "cuda/kernels/cuda_lay.h"
 #include "cuda/kernels/cuda_shadow.h"
 
 static char *read_source(const char *folder)
@@ -294,14 +295,43 @@ bool cuda_fusion_find(hap_rank *r, cuda_fusions *g, int n_kept, hap_tensor *cons
 #endif
 }
 
+// A fusion that goes over entries one by one, where some operand lies channels last: so do all
+// then, and what it writes. Of the ops that may stand in one dropout alone asks which entry it has.
+static const char *by_entries(cuda_context *x, const cuda_fusion *g, hap_fusion_args *a, bool *done)
+{
+    int64_t n = a->rows * a->cols;
+    hap_tensor *in[HAP_FUSION_TENSORS] = {NULL}, at[HAP_FUSION_TENSORS];
+    cuda_last shape;
+    *done = false;
+    for (int k = 0; k < g->n_ops; k++)
+        if (g->op[k] == HAP_OP_dropout) return NULL;
+    for (int i = 0; i < g->n_tensors; i++) {
+        hap_tensor *t = g->tensor[i].t;
+        if (!g->tensor[i].read && !g->tensor[i].written) continue;
+        if (t->elements != n && (t->elements != 1 || g->tensor[i].written)) return NULL;
+        if (g->tensor[i].read) in[i] = t;
+    }
+    if (g->rows || !cuda_any_last(x, in, g->n_tensors, n, &shape)) return NULL;
+    for (int i = 0; i < g->n_tensors; i++)
+        if (g->tensor[i].written && !cuda_may_lie_last(x, g->tensor[i].t, &shape)) return NULL;
+    CUDA_TRY(cuda_all_last(x, in, g->n_tensors, &shape, 0, at, NULL, done));
+    for (int i = 0; *done && i < g->n_tensors; i++) {
+        if (in[i]) a->tensor[i] = at[i].data;
+        if (g->tensor[i].written) CUDA_TRY(cuda_lie_last(x, g->tensor[i].t, &shape));
+    }
+    return NULL;
+}
+
 const char *cuda_fusion_run(cuda_context *x, const cuda_fusion *g)
 {
     hap_fusion_args a = g->args;
-    for (int i = 0; i < g->n_tensors; i++) {
+    bool done;
+    CUDA_TRY(by_entries(x, g, &a, &done));
+    for (int i = 0; !done && i < g->n_tensors; i++) {
         const hap_tensor *t = g->tensor[i].t;
         if (g->tensor[i].read) CUDA_TRY(cuda_will_read(x, t->data, t->bytes));
     }
-    for (int i = 0; i < g->n_tensors; i++)
+    for (int i = 0; !done && i < g->n_tensors; i++)
         if (g->tensor[i].written) cuda_will_write(x, g->tensor[i].t->data, g->tensor[i].t->bytes);
     a.step = (const hap_fusion_step *)x->step;
     dim3 block = {256, 1, 1}, grid = {1, 1, 1};

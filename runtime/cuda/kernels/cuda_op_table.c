@@ -1,5 +1,6 @@
 // Which kernel runs an op (tests/ir/op_rows_test.c: every op has one).
 
+#include "cuda/kernels/cuda_lay.h"
 #include "cuda/kernels/cuda_ops.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "hap/pointwise.h"
@@ -93,15 +94,48 @@ static cuda_kernel *const kernels[HAP_N_OPS] = {
     [HAP_OP_clip_scale] = cuda_clip_scale,
 };
 
-// Rows that look for the shadows of some operands and outputs themselves: one bit each.
+// Rows that look for the shadows, or the order, of some operands and outputs themselves: one bit
+// each.
 static const struct {
     unsigned in, out;
 } knows[HAP_N_OPS] = {
-    [HAP_OP_linear] = {3, 1},  [HAP_OP_linear_dw] = {3, 1},    [HAP_OP_row_sum] = {1, 0},
-    [HAP_OP_row_max] = {1, 0}, [HAP_OP_row_expsum] = {1, 0},   [HAP_OP_row_m2] = {1, 0},
-    [HAP_OP_row_sq] = {1, 0},  [HAP_OP_target_logit] = {1, 0}, [HAP_OP_ce_bwd] = {1, 1},
-    [HAP_OP_sum] = {1, 0},
+    [HAP_OP_linear] = {3, 1},       [HAP_OP_linear_dw] = {3, 1},
+    [HAP_OP_row_sum] = {1, 0},      [HAP_OP_row_max] = {1, 0},
+    [HAP_OP_row_expsum] = {1, 0},   [HAP_OP_row_m2] = {1, 0},
+    [HAP_OP_row_sq] = {1, 0},       [HAP_OP_target_logit] = {1, 0},
+    [HAP_OP_ce_bwd] = {1, 1},       [HAP_OP_sum] = {1, 0},
+    [HAP_OP_conv] = {7, 1},         [HAP_OP_conv_transposed] = {3, 1},
+    [HAP_OP_conv_dw] = {3, 1},      [HAP_OP_max_pool] = {1, 1},
+    [HAP_OP_max_pool_bwd] = {3, 1}, [HAP_OP_batch_m2] = {3, 1},
+    [HAP_OP_batch_apply] = {31, 1}, [HAP_OP_batch_bwd_stats] = {15, 3},
+    [HAP_OP_batch_bwd] = {127, 1},  [HAP_OP_transpose] = {1, 1},
 };
+
+// Rows that go over entries one by one, wherever the entries of all operands lie alike.
+static bool goes_by_entries(cuda_kernel *k)
+{
+    return k == cuda_point || k == cuda_gelu || k == cuda_binary || k == cuda_compare ||
+           k == cuda_where || k == cuda_logical_not || k == cuda_cast;
+}
+
+// Such a row where some operand lies channels last: so do all then, and the result.
+static const char *by_entries(cuda_context *x, const hap_op_call *c, bool *done)
+{
+    hap_tensor *y = c->out[0], at[HAP_MAX_IN];
+    hap_op_call there = *c;
+    cuda_last shape;
+    *done = false;
+    if (!cuda_any_last(x, c->in, c->n_in, y->elements, &shape)) return NULL;
+    for (int i = 0; i < c->n_in; i++)
+        if (c->in[i] && c->in[i]->elements != y->elements && c->in[i]->elements != 1) return NULL;
+    if (!cuda_may_lie_last(x, y, &shape)) return NULL;
+    CUDA_TRY(cuda_all_last(x, c->in, c->n_in, &shape, 0, at, NULL, done));
+    if (!*done) return NULL;
+    for (int i = 0; i < c->n_in; i++)
+        there.in[i] = c->in[i] ? &at[i] : NULL;
+    CUDA_TRY(cuda_lie_last(x, y, &shape));
+    return kernels[c->op](x, &there);
+}
 
 const char *hap_cuda_run(cuda_context *x, const hap_op_call *c)
 {
@@ -109,6 +143,11 @@ const char *hap_cuda_run(cuda_context *x, const hap_op_call *c)
         return cuda_fail("not supported: no kernel of op %d", (int)c->op);
     bool stays = c->op == HAP_OP_reshape && c->in[0]->data == c->out[0]->data;
     if (stays && c->in[0]->bytes == c->out[0]->bytes) return NULL; // and so do shadows
+    if (goes_by_entries(kernels[c->op])) {
+        bool done;
+        CUDA_TRY(by_entries(x, c, &done));
+        if (done) return NULL;
+    }
     for (int i = 0; i < c->n_in; i++)
         if (c->in[i] && !(knows[c->op].in >> i & 1))
             CUDA_TRY(cuda_will_read(x, c->in[i]->data, c->in[i]->bytes));

@@ -149,16 +149,18 @@ typedef struct cuda_head_grads {
 } cuda_head_grads;
 const char *cuda_cudnn_backward(cuda_context *x, const cuda_heads *h, const cuda_head_grads *g);
 
-// Convolutions (cuda_conv.cu) by cuDNN: not taken, they run on the kernels there.
+// Convolutions (cuda_conv.cu) by cuDNN: not taken, they run on the kernels there, and nothing was
+// read or written. *added: the bias, too. An image or a result that it makes may lie channels last.
 typedef struct cuda_windows {
     int64_t b, g, c, o, h, w, i, j, p, q; // local sizes; g, c and o: of groups
     int64_t stride[2], padding[2], dilation[2];
 } cuda_windows;
 typedef struct cuda_conv_tensors {
-    const hap_tensor *image, *weight, *result; // of conv: operands and output
+    hap_tensor *image, *weight, *result; // of conv: operands and output
+    hap_tensor *bias;                    // of conv, or NULL
 } cuda_conv_tensors;
 const char *cuda_cudnn_conv(cuda_context *x, const cuda_windows *v, const hap_op_call *c,
-                            const cuda_conv_tensors *t, bool *taken);
+                            const cuda_conv_tensors *t, bool *taken, bool *added);
 void cuda_convs_end(cuda_context *x);
 // Bytes of workspace that a convolution of `bytes` of operands and output may take.
 static inline int64_t cuda_conv_room(int64_t bytes)

@@ -3,6 +3,7 @@
 
 #include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_columns.cuh"
+#include "cuda/kernels/cuda_last.h"
 #include "cuda/kernels/cuda_row.cuh"
 #include "cuda/kernels/cuda_shadow.h"
 
@@ -264,6 +265,10 @@ CUDA_ROW(sum)
     for (int k = 0; k < s.n; k++)
         *(s.summed[k] ? &summed : &kept) *= s.size[k];
     if (kept != y->elements) return cuda_fail("sum: the output has another size");
+    if (!ints && s.n == 3 && s.summed[0] && s.summed[2]) {
+        cuda_last shape = {s.size[0], s.size[1], s.size[2]};
+        return cuda_channel_sums(x, a, &shape, y);
+    }
     bool columns = !ints && kept > 1 && s.n >= 2 && s.n <= 3 && !s.summed[s.n - 1] &&
                    (s.n == 2 || s.size[0] <= 65535);
     int64_t cols = s.n ? s.size[s.n - 1] : 1;

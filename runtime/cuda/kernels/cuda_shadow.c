@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cuda/kernels/cuda_copy_rows.h"
+#include "cuda/kernels/cuda_last.h"
 
 typedef struct shadow {
     char *own; // the tensor's bytes in the arena
@@ -132,6 +133,7 @@ const char *cuda_will_read(cuda_context *x, const void *p, int64_t bytes)
 {
     struct cuda_shadows *all = x->shadows;
     if (cuda_columns_open(x, p, bytes)) CUDA_TRY(cuda_columns_settle(x));
+    CUDA_TRY(cuda_last_will_read(x, p, bytes));
     for (int i = 0; all && i < all->n; i++) {
         shadow *s = &all->at[i];
         if (!s->truth || !meets(s, p, bytes)) continue;
@@ -148,6 +150,7 @@ const char *cuda_settle_shadows(cuda_context *x)
     struct cuda_shadows *all = x->shadows;
     for (int i = 0; all && i < all->n; i++)
         CUDA_TRY(cuda_will_read(x, all->at[i].own, all->at[i].bytes));
+    CUDA_TRY(cuda_last_settle(x));
     CUDA_TRY(cuda_columns_settle(x));
     cuda_forget_shadows(x);
     return NULL;
@@ -157,6 +160,7 @@ void cuda_will_write(cuda_context *x, const void *p, int64_t bytes)
 {
     struct cuda_shadows *all = x->shadows;
     if (cuda_columns_open(x, p, bytes)) cuda_columns_settle(x); // a launch that fails shows later
+    cuda_last_will_write(x, p, bytes);
     for (int i = 0; all && i < all->n; i++)
         if (meets(&all->at[i], p, bytes)) all->at[i].valid = all->at[i].truth = false;
 }
@@ -164,6 +168,7 @@ void cuda_will_write(cuda_context *x, const void *p, int64_t bytes)
 void cuda_forget_shadows(cuda_context *x)
 {
     cuda_columns_forget(x);
+    cuda_last_forget(x);
     struct cuda_shadows *all = x->shadows;
     for (int i = 0; all && i < all->n; i++)
         all->at[i].valid = all->at[i].truth = false;
@@ -172,6 +177,7 @@ void cuda_forget_shadows(cuda_context *x)
 void cuda_free_shadows(cuda_context *x)
 {
     struct cuda_shadows *all = x->shadows;
+    cuda_last_free(x);
     for (int i = 0; all && i < all->n; i++)
         cudaFree(all->at[i].buffer);
     free(all);

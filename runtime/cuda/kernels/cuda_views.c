@@ -1,6 +1,7 @@
 // Views: bytes move, values stay (cpu/ops_view.c says what the attributes mean).
 
-#include "cuda/kernels/cuda_ops.h"
+#include "cuda/kernels/cuda_lay.h"
+#include "cuda/kernels/cuda_shadow.h"
 
 CUDA_ROW(reshape)
 {
@@ -11,20 +12,54 @@ CUDA_ROW(reshape)
     return cuda_copy(x->stream, y->data, from->data, y->bytes);
 }
 
+// Channels moved to the end of what lies channels last, or from the end to before the places of an
+// image: the bytes stay as they are.
+static const char *by_bytes(cuda_context *x, hap_tensor *y, hap_tensor *from, const int *perm,
+                            bool *done)
+{
+    cuda_last shape;
+    int back[HAP_MAX_RANK];
+    bool lies = cuda_lies_last(x, from, &shape);
+    for (int d = 0; d < y->rank; d++)
+        back[perm[d]] = d;
+    if (lies) {
+        *done = cuda_last_is_order(from, &shape, perm);
+        if (!*done) return NULL;
+        cuda_will_write(x, y->data, y->bytes);
+    } else {
+        *done = y->rank >= 4 && y->elements > 0 && cuda_is_float(y->type);
+        if (*done) shape = cuda_last_shape(y);
+        *done = *done && shape.channels > 1 && shape.places > 1 &&
+                cuda_last_is_order(y, &shape, back) && cuda_may_lie_last(x, y, &shape);
+        if (!*done) return NULL;
+        CUDA_TRY(cuda_will_read(x, from->data, from->bytes));
+        CUDA_TRY(cuda_lie_last(x, y, &shape));
+    }
+    return cuda_copy(x->stream, y->data, from->data, y->bytes);
+}
+
 CUDA_ROW(transpose)
 {
     hap_tensor *y = c->out[0], *from = c->in[0];
     hap_ints perm = c->attr[0].v;
     if (perm.n != from->rank || y->rank != from->rank || y->type != from->type)
         return cuda_fail("transpose: rank or type differ");
+    int order[HAP_MAX_RANK];
+    bool done;
+    for (int d = 0; d < y->rank; d++) {
+        order[d] = hap_dim_index(perm.v[d], from->rank);
+        if (y->local[d] != from->local[order[d]])
+            return cuda_fail("transpose: dim %d differs in size", d);
+    }
+    CUDA_TRY(by_bytes(x, y, from, order, &done));
+    if (done) return NULL;
+    CUDA_TRY(cuda_call_begins(x, c));
     int64_t xs[HAP_MAX_RANK];
     cuda_strided m = {.rank = y->rank};
     hap_strides(y, m.to);
     hap_strides(from, xs);
     for (int d = 0; d < y->rank; d++) {
-        int k = hap_dim_index(perm.v[d], from->rank);
-        if (y->local[d] != from->local[k]) return cuda_fail("transpose: dim %d differs in size", d);
-        m.from[d] = xs[k];
+        m.from[d] = xs[order[d]];
         m.size[d] = y->local[d];
     }
     return cuda_copy_strided(x->stream, y->data, from->data, &m, hap_dtype_bytes(y->type));

@@ -101,6 +101,9 @@ void hap_backend_finish(hap_rank *r)
                 (long long)steps->now.list.spare_bytes, (long long)(all - left), (long long)all);
         fprintf(stderr, "rank %d copies back %lld bytes of padded copies at a step's end\n", r->id,
                 (long long)steps->back);
+        fprintf(stderr,
+                "rank %d turned %lld bytes that lay channels last, in the passes it called\n",
+                r->id, (long long)b->x.last_back);
         const cuda_made *m = b->x.made;
         fprintf(stderr,
                 "rank %d made before the steps: %d plans, %d allocations, %d graphs; in them: %d "
