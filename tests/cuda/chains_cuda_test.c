@@ -298,6 +298,63 @@ START_TEST(cross_entropy)
 }
 END_TEST
 
+// Rows that no block's shared memory holds: sums are near, and gradients up to a rounding to 16
+// bits.
+START_TEST(cross_entropy_wide)
+{
+    static const widths of[] = {{5, 151936}, {3, 128256}, {4, 116504}};
+    widths w = of[_i / 2];
+    calls s = {.n = 0};
+    hap_op_call *max = next(&s, HAP_OP_row_max, 1, 1), *sum = next(&s, HAP_OP_row_expsum, 1, 2);
+    hap_tensor *x = max->in[0] = sum->in[0] = make(HAP_BF16, w.rows, w.cols, -8, 8), *dx = NULL;
+    for (int64_t k = 0; k < w.cols / 3; k++) // words that nobody says
+        ((uint16_t *)x->data)[2 * w.cols + k] = hap_f32_to_bf16(-INFINITY);
+    hap_tensor *most = max->out[0] = sum->in[1] = make(HAP_F32, w.rows, 0, 0, 0);
+    hap_tensor *total = sum->out[0] = make(HAP_F32, w.rows, 0, 0, 0);
+    if (_i % 2) {
+        hap_op_call *grad = next(&s, HAP_OP_ce_bwd, 1, 5);
+        grad->in[0] = x, grad->in[1] = most, grad->in[2] = total;
+        grad->in[3] = make(HAP_I64, w.rows, 0, 0, (double)w.cols);
+        ((int64_t *)grad->in[3]->data)[1] = -100;    // ignored
+        grad->in[4] = make(HAP_F32, 1, 0, 100, 200); // so that gradients are not tiny
+        grad->n_attr = 1, grad->attr[0].i = -100;
+        dx = grad->out[0] = make(HAP_BF16, w.rows, w.cols, 0, 0);
+    }
+    const char *why = test_cuda_run_all(&now, s.c, s.n);
+    ck_assert_msg(!why, "%s", why);
+    size_t stat = (size_t)most->bytes, grad = dx ? (size_t)dx->bytes : 0;
+    float *want_most = malloc(stat), *want = malloc(stat);
+    uint16_t *want_dx = malloc(grad + 1);
+    memcpy(want_most, most->data, stat), memcpy(want, total->data, stat);
+    if (dx) memcpy(want_dx, dx->data, grad), memset(dx->data, 0x7B, grad);
+    memset(most->data, 0x7B, stat), memset(total->data, 0x7B, stat);
+    bool done = false;
+    why = test_cuda_run_chain(&now, s.c, s.n, cuda_ce_chain, &done);
+    ck_assert_msg(!why && done, "%lld columns: %s", (long long)w.cols, why ? why : "not taken");
+    ck_assert_msg(memcmp(want_most, most->data, stat) == 0, "%lld columns: other maxima",
+                  (long long)w.cols);
+    for (int64_t i = 0; i < w.rows; i++) {
+        double got = (double)((float *)total->data)[i];
+        ck_assert_msg(fabs(got - (double)want[i]) <= 1e-5 * (double)want[i],
+                      "row %lld of %lld columns sums to %g, not %g", (long long)i,
+                      (long long)w.cols, got, (double)want[i]);
+    }
+    for (int64_t k = 0; dx && k < dx->elements; k++) {
+        double a = (double)hap_bf16_to_f32(want_dx[k]),
+               b = (double)hap_bf16_to_f32(((uint16_t *)dx->data)[k]);
+        ck_assert_msg(fabs(a - b) <= 0x1p-7 * fabs(a), "column %lld of %lld: gradient %g, not %g",
+                      (long long)k, (long long)w.cols, b, a);
+    }
+    free(want_most), free(want), free(want_dx);
+    for (int k = 0; k < s.n; k++)
+        for (int i = 0; i < s.c[k].n_in + s.c[k].n_out; i++) {
+            hap_tensor *t = i < s.c[k].n_in ? s.c[k].in[i] : s.c[k].out[i - s.c[k].n_in];
+            free(t->data);
+            t->data = NULL;
+        }
+}
+END_TEST
+
 START_TEST(sums)
 {
     static const int64_t rows[] = {0};
@@ -755,6 +812,7 @@ int main(void)
     tcase_add_loop_test(t, norms_backward, 0, 2 * N_SIZES);
     tcase_add_loop_test(t, slopes, 0, 5);
     tcase_add_loop_test(t, cross_entropy, 0, 2);
+    tcase_add_loop_test(t, cross_entropy_wide, 0, 6);
     tcase_add_loop_test(t, sums, 0, 8);
     tcase_add_test(t, casts);
     tcase_add_loop_test(t, turns, 0, 4);

@@ -67,7 +67,7 @@ CUDA_ROW(softmax)
 
 // --- cross entropy ---
 
-enum { CE_THREADS = CUDA_ROW_THREADS };
+enum { CE_THREADS = CUDA_ROW_THREADS, CE_WIDE_THREADS = 1024 };
 
 // dx = g (softmax(x) - [class = label]): what every kernel of it needs. Rows of x and dx are lx and
 // ly elements apart; dx gets zeros between them.
@@ -169,6 +169,66 @@ template <int TYPE> __global__ __launch_bounds__(CE_THREADS, 2) void ce_whole(ce
     ce_pad(t, row);
 }
 
+// The same of 16-bit rows that are wider than a block's shared memory: all threads of a processor
+// take one row. It keeps the first n_held vectors of 8; what is behind them is read again, from its
+// end, which L2 still has. Each thread moves its largest entry and sum on together (online
+// softmax: Milakov and Gimelshein 2018), so the order of the sum is not that of row_expsum.
+template <int TYPE>
+__global__ __launch_bounds__(CE_WIDE_THREADS, 1) void ce_wide(ce_args t, int n_held)
+{
+    extern __shared__ uint4 held[];
+    constexpr int AHEAD = 4; // loads of a thread that are under way
+    int64_t row = blockIdx.x;
+    int n8 = (int)(t.r.cols / 8), i = (int)threadIdx.x;
+    const char *from = (const char *)t.x.p + row * t.lx * 2;
+    typed_vec<TYPE> raw[AHEAD];
+    float v[8], m = join_max::zero<float>(), s = 0;
+    auto finite = [](float top) { return top == -INFINITY ? 0.0f : top; };
+    for (int first = i; first < n8; first += AHEAD * CE_WIDE_THREADS) {
+#pragma unroll
+        for (int a = 0, k = first; a < AHEAD; a++, k += CE_WIDE_THREADS)
+            if (k < n_held)
+                raw[a].fetch_last(from, (int64_t)k * 8);
+            else if (k < n8)
+                raw[a].fetch(from, (int64_t)k * 8);
+#pragma unroll
+        for (int a = 0, k = first; a < AHEAD; a++, k += CE_WIDE_THREADS) {
+            if (k >= n8) continue;
+            if (k < n_held) held[k] = raw[a].w[0];
+            raw[a].unpack(v);
+            float top = m;
+            for (int e = 0; e < 8; e++)
+                top = fmaxf(top, v[e]);
+            s *= exp_for(TYPE, m - finite(top));
+            for (int e = 0; e < 8; e++)
+                s += exp_for(TYPE, v[e] - finite(top));
+            m = top;
+        }
+    }
+    float most = over_block<join_max>(m);
+    s = over_block<join_sum>(s * exp_for(TYPE, m - finite(most)));
+    if (i == 0) store(t.max, row, most), store(t.sum, row, s);
+    if (!t.dx.p) return;
+    ce_row c = ce_row_of(t, row, most, s);
+    auto gradient = [&](const typed_vec<TYPE> &x, int k) {
+        x.unpack(v);
+        ce_vec<8>(TYPE, c, (int64_t)k * 8, v);
+        store_vec<8>(t.dx, row * t.ly + (int64_t)k * 8, v);
+    };
+    for (int last = n8 - 1 - i; last >= n_held; last -= AHEAD * CE_WIDE_THREADS) {
+#pragma unroll
+        for (int a = 0, k = last; a < AHEAD; a++, k -= CE_WIDE_THREADS)
+            if (k >= n_held) raw[a].fetch_last(from, (int64_t)k * 8);
+#pragma unroll
+        for (int a = 0, k = last; a < AHEAD; a++, k -= CE_WIDE_THREADS)
+            if (k >= n_held) gradient(raw[a], k);
+    }
+    for (int k = i; k < n_held; k += CE_WIDE_THREADS) {
+        raw[0].w[0] = held[k];
+        gradient(raw[0], k);
+    }
+}
+
 // From statistics that are known.
 __global__ void ce_grad(ce_args t)
 {
@@ -211,6 +271,14 @@ static const char *ce_grad_of(cuda_context *x, const hap_op_call *c, cuda_rows f
     return NULL;
 }
 
+// Of rows that no block holds: whole vectors, and no order of sums that must be the calls'.
+static bool ce_takes_wide(const cuda_context *x, const hap_op_call *const *c, int n)
+{
+    const hap_tensor *a = c[0]->in[0];
+    return a->type != HAP_F32 && a->local[a->rank - 1] % 8 == 0 &&
+           x->options.fuse != HAP_CUDA_fuse_exact && (n < 3 || aligned(c[2]->out[0]));
+}
+
 const char *cuda_ce_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
                           bool *done)
 {
@@ -224,8 +292,9 @@ const char *cuda_ce_chain(cuda_context *x, const hap_op_call *const *c, int n, u
     CUDA_CALL(cudaGetDevice(&device));
     CUDA_CALL(cudaDeviceGetAttribute(&room, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     room -= 1 << 10; // over_block's
-    *done = t.r.rows > 0 && t.r.cols > CUDA_WARP_COLUMNS && bytes <= room && cuda_is_float(a->type) &&
-            max->type == HAP_F32 && sum->type == HAP_F32 && max->elements == t.r.rows &&
+    bool wide = bytes > room;
+    *done = t.r.rows > 0 && t.r.cols > CUDA_WARP_COLUMNS && cuda_is_float(a->type) &&
+            (!wide || ce_takes_wide(x, c, n)) && max->type == HAP_F32 && sum->type == HAP_F32 && max->elements == t.r.rows &&
             sum->elements == t.r.rows;
     if (!*done) return NULL;
     cuda_rows at;
@@ -240,6 +309,12 @@ const char *cuda_ce_chain(cuda_context *x, const hap_op_call *const *c, int n, u
     if (n > 2) {
         CUDA_TRY(ce_grad_of(x, c[2], at, &t));
         if (t.ly % 8) t.vec = false;
+    }
+    if (wide) {
+        auto run = a->type == HAP_BF16 ? ce_wide<HAP_BF16> : ce_wide<HAP_F16>;
+        CUDA_CALL(cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, room));
+        run<<<(unsigned)t.r.rows, CE_WIDE_THREADS, (size_t)room, x->stream>>>(t, room / 16);
+        return launched();
     }
     auto run = a->type == HAP_F32    ? ce_whole<HAP_F32>
                : a->type == HAP_BF16 ? ce_whole<HAP_BF16>
