@@ -3,12 +3,14 @@
 // With shapes interned, a loop of period P is a run where shape[i] == shape[i + P]. Where enough
 // instructions meet their like P later, all runs are found by comparing the list with itself
 // shifted by P; runs are taken greedily by the instructions they save. Of the places a loop may
-// begin at (a run is rarely a whole number of periods) the one is taken where repetitions begin
-// with a new layer; then every slot must hold one buffer in all repetitions, or a new one in each.
-// Cost: pairs of equal shapes at most ROLL_MAX_LEN apart, and n compares for every P that is tried.
+// begin at (a run is rarely a whole number of periods) the one is taken that parts the fewest
+// pairs, of these one where repetitions begin with a new layer; then every slot must hold one
+// buffer in all repetitions, or a new one in each. Cost: pairs of equal shapes at most ROLL_MAX_LEN
+// apart, and n compares for every P that is tried.
 
 #include "synth/passes/roll.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "synth/passes/arena_alias.h"
@@ -170,18 +172,33 @@ static int clean_from(const finder *f, const run *x, int shift)
     return clean;
 }
 
-// Where the first repetition begins: where most are clean. One repetition is given up for making
-// all clean.
+// Pairs that lie in two repetitions or only partly in the loop, if the first begins at `at`.
+static int parted(const finder *f, const run *x, int at)
+{
+    const syn_program *p = f->r->p;
+    int n = 0, end = at + (x->to - at) / x->len * x->len;
+    for (int i = 0; i < p->pairs.n; i++) {
+        int from = p->pairs.p[i].first, last = from + p->pairs.p[i].len - 1;
+        if (last < at || from >= end) continue;
+        n += from < at || last >= end || (from - at) / x->len != (last - at) / x->len;
+    }
+    return n;
+}
+
+// Where the first repetition begins: where the fewest pairs are parted, and of these places where
+// most repetitions are clean. One repetition is given up for parting fewer, or making all clean.
 static int begin_at_layer(finder *f, const run *x, hb_str prefix)
 {
-    int count = (x->to - x->from) / x->len, slack = (x->to - x->from) % x->len, best = 0, most = -1;
-    if (prefix.n == 0) return x->from;
-    find_layers(f, x, prefix);
+    int count = (x->to - x->from) / x->len, slack = (x->to - x->from) % x->len, best = 0, most = -1,
+        fewest = INT_MAX;
+    if (prefix.n > 0) find_layers(f, x, prefix);
     for (int d = 0; d < slack + x->len; d++) {
-        if (d > slack && (most == count || count <= ROLL_FEW_TIMES)) break;
-        int clean = clean_from(f, x, d);
-        if (clean <= most || (d > slack && clean < count - 1)) continue;
+        if (d > slack && ((most == count && fewest == 0) || count <= ROLL_FEW_TIMES)) break;
+        int clean = prefix.n > 0 ? clean_from(f, x, d) : count, pairs = parted(f, x, x->from + d);
+        if (pairs > fewest) continue;
+        if (pairs == fewest && (clean <= most || (d > slack && clean < count - 1))) continue;
         most = clean;
+        fewest = pairs;
         best = d;
     }
     return x->from + best;

@@ -125,6 +125,25 @@ START_TEST(repetitions_begin_with_a_layer)
 }
 END_TEST
 
+// A pair of the last op of a layer and the first of the next: repetitions begin between others.
+START_TEST(repetitions_part_no_pair)
+{
+    t = toy_new(1);
+    int x = toy_op1(t, IR_OP_exp, "start", toy_buffer(t, SYN_ROLE_INPUT, "in", 1000));
+    for (int k = 0; k < 6; k++)
+        for (int j = 0; j < 4; j++)
+            x = toy_op1(t, (ir_op)(IR_OP_neg + j), hb_fmt(t->arena, "h.%d.op%d", k, j).p, x);
+    for (int k = 0; k < 5; k++)
+        HB_PUSH(t->arena, &t->p->pairs, (syn_pair){.first = 1 + 4 * k + 3, .len = 2});
+    syn_roll(t->p);
+    hb_str error = replay_loops(t->arena, t->p);
+    ck_assert_msg(error.n == 0, "%.*s", HB_ARG(error));
+    ck_assert_int_eq(t->p->pairs.n, 5);
+    ck_assert_int_eq(t->p->loops.n, 1);
+    ck_assert_int_eq(t->p->loops.p[0].count, 5);
+}
+END_TEST
+
 START_TEST(families_follow_the_layers)
 {
     int state[LAYERS + 1], saved[LAYERS], weight[LAYERS];
@@ -489,6 +508,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, forward_and_backward_are_loops);
     tcase_add_test(c, repetitions_begin_with_a_layer);
+    tcase_add_test(c, repetitions_part_no_pair);
     tcase_add_test(c, families_follow_the_layers);
     tcase_add_test(c, few_repetitions_are_loops_only_if_long);
     tcase_add_test(c, what_differs_is_not_in_one_loop);
