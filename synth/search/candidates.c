@@ -370,11 +370,12 @@ double pool_taken(const pool *p, const syn_program *prog)
     return sec;
 }
 
-// Do its collectives take so much from computing that in other forms it may be the best?
+// Do its collectives take so much from computing that in other forms it may be the best? Few layers
+// do not promise what is not looked for in the whole.
 static bool other_forms_may_help(const pool *p, const candidate *c)
 {
     double takes = pool_taken(p, c->program), best = pool_best_known(p);
-    if (c->share > 1 || takes < SYN_HIDE_WAITS * c->sec) return false;
+    if (c->share > 1 || p->g->few_of || takes < SYN_HIDE_WAITS * c->sec) return false;
     return ir_step_nodes(p->g) <= SYN_MANY_NODES && (best <= 0 || c->sec - takes <= best);
 }
 
@@ -693,7 +694,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     return true;
 }
 
-void pool_other_forms(pool *p)
+bool pool_other_forms(pool *p)
 {
     const candidate known[] = {p->best, p->paired};
     p->other_forms = true;
@@ -707,6 +708,7 @@ void pool_other_forms(pool *p)
         c.lower = k->lower;
         pool_offer(p, &c);
     }
+    return p->best.program != known[0].program || p->paired.program != known[1].program;
 }
 
 board *pool_board_of(const pool *p, const syn_mesh *mesh)

@@ -121,8 +121,8 @@ candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_ch
 // Seconds that a plan's collectives take from the computing that hides them.
 double pool_taken(const pool *p, const syn_program *prog);
 // The best plan with collectives in other forms, by what they take from the computing that hides
-// them; and so all that is simulated from now on.
-void pool_other_forms(pool *p);
+// them; and so all that is simulated from now on. Whether one is better.
+bool pool_other_forms(pool *p);
 // Where a search among few layers ended, to begin there among all.
 syn_lead pool_lead_of(pool *p, const syn_space *s);
 double pool_best_known(const pool *p); // of this variant of the step or another; 0: none

@@ -322,7 +322,7 @@ void pool_explore(pool *p)
     without_puts(p, 0, p->n_whole);
     pool_polish(p);
     fix_states(p);
-    pool_other_forms(p);
+    if (pool_other_forms(p)) fix_states(p);
     prefer_fewer(p);
     pool_try_baselines(p);
     for (int s = SYN_AUTO + 1;

@@ -436,13 +436,14 @@ static void plan_chunks(planner *p, const leanings *x, int64_t k, int64_t first)
     if (x->choose && !large(p)) give_up(p);
 }
 
-// What so many micro-batches have come to.
-static struct seen best_in(const planner *p, int64_t chunks)
+// What so many micro-batches have come to, with any blocks computed again or only with these.
+static struct seen best_in(const planner *p, int64_t chunks, const bool *again)
 {
     struct seen best = {.chunks = chunks, .sec = HUGE_VAL};
     for (int i = 0; i < p->seen.n; i++) {
         const struct seen *x = &p->seen.p[i];
         if (x->chunks != chunks) continue;
+        if (again && memcmp(x->again, again, (size_t)p->step->n_blocks) != 0) continue;
         best.sec = fmin(best.sec, x->sec);
         if (best.quickest <= 0 || (x->quickest > 0 && x->quickest < best.quickest))
             best.quickest = x->quickest;
@@ -521,20 +522,23 @@ void planner_variants(planner *p)
     if (choose) x.lean = ir_saved_bytes(ir_recompute(p->a, step, all));
     bool vary = o->micro_batches == 0;
     int weary = 0;
-    struct seen last = {.sec = HUGE_VAL}; // of the latest number
+    // Of the latest number: in all, and with x.least.
+    struct seen last = {.sec = HUGE_VAL}, plain_last = last;
     for (int64_t k = first; k > 0 && weary < SYN_WEARY; k = vary ? divisor(p, 2 * k, 1) : 0) {
         const syn_program *before = p->plain;
-        double other = last.sec, share = p->least_share;
+        double other = last.sec, other_plain = plain_last.sec, share = p->least_share;
         int later = p->later.n;
         if (k > first && planner_fits(p) && o->after_few && !o->vary_chunks) break;
         // With all the memory that it wants, half as many are no better than what is to be beaten.
         if (k > first && p->bar > 0 && last.quickest >= planner_to_beat(p)) break;
         plan_chunks(p, &x, k, first);
-        struct seen now = best_in(p, k);
+        struct seen now = best_in(p, k, NULL), plain_now = best_in(p, k, x.least);
         if (now.quickest > 0) last = now;
+        if (plain_now.quickest > 0) plain_last = plain_now;
         bool far = p->plain_sec > p->quickest * SYN_TIGHT_FAR;
         // Not the best yet, but on the way there?
-        bool falls = last.sec < other * (1 - SYN_WISH_GAIN);
+        bool falls = last.sec < other * (1 - SYN_WISH_GAIN) ||
+                     plain_last.sec < other_plain * (1 - SYN_WISH_GAIN);
         bool done = p->later.n == later;
         weary = planner_fits(p) && k > first && p->plain == before && !far && !falls && done
                     ? weary + 1

@@ -386,6 +386,8 @@ static const struct kept {
      "fixing states was counted in the states of another mesh, and ended too early"},
     {17954486641600023, SLOWER, false,
      "a collective was in the form that is cheaper alone and slows what hides it"},
+    {1795478977077025, SLOWER, false,
+     "states were fixed before collectives had other forms, and not behind"},
     {500077, SLOWER, false, "eight of nine devices of a machine, without another, were no set"},
 };
 
