@@ -802,6 +802,76 @@ START_TEST(turns)
 }
 END_TEST
 
+// [images, channels, places]
+static hap_tensor *images(hap_dtype type, const int64_t *size, double lo, double hi)
+{
+    hap_tensor *t = make(type, size[0] * size[1], size[2], lo, hi);
+    t->rank = 3;
+    for (int d = 0; d < 3; d++)
+        t->local[d] = size[d], t->dim[d] = WHOLE(size[d]);
+    return t;
+}
+
+static const int64_t batches[][3] = {{40, 64, 49},   {9, 33, 130}, {300, 72, 1},
+                                     {4, 200, 3000}, {1, 16, 70},  {70, 1, 40}};
+enum { N_BATCHES = sizeof batches / sizeof *batches };
+
+// Batch norm and relu, of operands as declared and channels last.
+START_TEST(batch_norms)
+{
+    const int64_t *size = batches[_i / 4];
+    hap_dtype type = _i % 2 ? HAP_F32 : HAP_BF16;
+    calls s = {.n = 0};
+    hap_op_call *apply = next(&s, HAP_OP_batch_apply, 1, 5), *relu = next(&s, HAP_OP_relu, 1, 1);
+    apply->n_attr = 1, apply->attr[0].f = 1e-5;
+    apply->in[0] = images(type, size, -1, 2);
+    apply->in[1] = make(HAP_F32, size[1], 0, -10, 10);
+    apply->in[2] = make(HAP_F32, size[1], 0, 1000, 3000);
+    apply->in[3] = make(HAP_F32, size[1], 0, .5, 1.5);
+    apply->in[4] = make(HAP_F32, size[1], 0, -1, 1);
+    apply->out[0] = relu->in[0] = images(type, size, 0, 0);
+    relu->out[0] = images(type, size, 0, 0);
+    test_cuda_channels_last(_i / 2 % 2);
+    same_bits(&s, cuda_batch_chain, "batch norm and relu", size[1]);
+    test_cuda_channels_last(false);
+}
+END_TEST
+
+// In one pass, around another number than the mean: near what two passes give, of entries whose
+// mean is 30 times their spread.
+START_TEST(moments)
+{
+    const int64_t *size = batches[_i / 4];
+    static const int64_t dims[] = {0, 2};
+    hap_op_call c[2] = {{.op = HAP_OP_sum, .n_out = 1, .n_in = 1, .n_attr = 2},
+                        {.op = HAP_OP_batch_m2, .n_out = 1, .n_in = 2}};
+    hap_tensor *x = images(_i % 2 ? HAP_F32 : HAP_BF16, size, 29, 31);
+    hap_tensor *sum = make(HAP_F32, size[1], 0, 0, 0), *m2 = make(HAP_F32, size[1], 0, 0, 0);
+    float *two = malloc((size_t)(2 * sum->bytes));
+    bool done = false, whole = size[0] > 1 && size[1] > 1 && size[2] > 1;
+    c[0].attr[0].v = (hap_ints){2, dims};
+    c[0].in[0] = c[1].in[0] = x, c[0].out[0] = c[1].in[1] = sum, c[1].out[0] = m2;
+    test_cuda_channels_last(_i / 2 % 2);
+    ck_assert_ptr_null(test_cuda_run_all(&now, c, 2));
+    memcpy(two, sum->data, (size_t)sum->bytes);
+    memcpy(two + size[1], m2->data, (size_t)m2->bytes);
+    memset(sum->data, 0x7B, (size_t)sum->bytes), memset(m2->data, 0x7B, (size_t)m2->bytes);
+    ck_assert_ptr_null(test_cuda_run_chain(&now, c, 2, cuda_moments_chain, &done));
+    test_cuda_channels_last(false);
+    ck_assert_int_eq(done, whole);
+    for (int64_t k = 0; done && k < 2 * size[1]; k++) {
+        const hap_tensor *of = k < size[1] ? sum : m2;
+        double is = (double)((const float *)of->data)[k % size[1]], want = (double)two[k];
+        ck_assert_msg(fabs(is - want) <= 1e-5 * fabs(want), "%s of channel %lld: %g, not %g",
+                      k < size[1] ? "sum" : "squares", (long long)(k % size[1]), is, want);
+    }
+    free(two);
+    hap_tensor *all[] = {x, sum, m2};
+    for (int k = 0; k < 3; k++)
+        free(all[k]->data), free(all[k]);
+}
+END_TEST
+
 int main(void)
 {
     setenv("HAP_TEST_OPTIONS", "--cuda tiles=all", 0);
@@ -814,6 +884,8 @@ int main(void)
     tcase_add_loop_test(t, cross_entropy, 0, 2);
     tcase_add_loop_test(t, cross_entropy_wide, 0, 6);
     tcase_add_loop_test(t, sums, 0, 8);
+    tcase_add_loop_test(t, batch_norms, 0, 4 * N_BATCHES);
+    tcase_add_loop_test(t, moments, 0, 4 * N_BATCHES);
     tcase_add_test(t, casts);
     tcase_add_loop_test(t, turns, 0, 4);
     tcase_add_loop_test(t, lookups, 0, 6);

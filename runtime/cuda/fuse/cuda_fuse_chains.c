@@ -255,12 +255,33 @@ static void join_slope(cuda_record *c, int i)
         c->call[i].chain = CUDA_SLOPE;
 }
 
-// A matmul's kernel may write y, and reads what lies where it does: not what else it reads.
-static bool beside_operands(const hap_op_call *linear, const hap_tensor *y)
+// sum, batch_m2 of the same tensor and that sum.
+static void join_moments(cuda_record *c, int i)
 {
-    for (int k = 0; k < linear->n_in; k++)
-        if (linear->in[k] && cuda_meets(y, linear->in[k])) return false;
+    const hap_op_call *sum = op_at(c, i);
+    int at = cuda_reader_near(c, i, HAP_OP_batch_m2, sum->out[0]);
+    if (at < 0 || !cuda_same_place(sum->in[0], op_at(c, at)->in[0]) ||
+        !cuda_same_place(sum->out[0], op_at(c, at)->in[1]) || sum->out[0]->type != HAP_F32)
+        return;
+    if (appends_sums(c, i, at)) c->call[i].chain = CUDA_MOMENTS;
+}
+
+// A matmul's kernel may write y, and reads what lies where it does: not what else it reads.
+static bool beside_operands(const hap_op_call *op, const hap_tensor *y)
+{
+    for (int k = 0; k < op->n_in; k++)
+        if (op->in[k] && cuda_meets(y, op->in[k])) return false;
     return true;
+}
+
+// batch_apply or conv, and relu of its result, which may be read by others. conv does not go entry
+// by entry: what relu makes lies beside its operands.
+static void join_relu(cuda_record *c, int i, cuda_chain chain)
+{
+    int at = cuda_reader_near(c, i, HAP_OP_relu, op_at(c, i)->out[0]);
+    if (at < 0 || (chain == CUDA_CONV && !beside_operands(op_at(c, i), op_at(c, at)->out[0])))
+        return;
+    if (appends(c, i, at)) c->call[i].chain = chain;
 }
 
 // linear, gelu of its result, which may be read by others.
@@ -454,6 +475,15 @@ void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact)
 #include "hap/joins.def"
             join_slope(c, i);
             if (!exact && op_at(c, i)->op == HAP_OP_gelu_bwd) join_dense_slope(r, c, i);
+            break;
+        case HAP_OP_batch_apply:
+            join_relu(c, i, CUDA_BATCH);
+            break;
+        case HAP_OP_conv:
+            if (!exact) join_relu(c, i, CUDA_CONV);
+            break;
+        case HAP_OP_sum:
+            if (!exact) join_moments(c, i);
             break;
         case HAP_OP_row_max:
             join_ce(r, c, i);

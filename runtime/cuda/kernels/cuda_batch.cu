@@ -4,6 +4,7 @@
 // adds entries k, k + 32, … in turn, the lanes are added as over_warp does, and the parts as
 // cuda_columns.cuh says.
 
+#include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_columns.cuh"
 #include "cuda/kernels/cuda_lay.h"
 #include "cuda/kernels/cuda_shadow.h"
@@ -17,7 +18,8 @@ enum {
     PART_BLOCKS = 528, // of a sum, at most
     BLOCKS = 132 * 16  // of other kernels where channels lie last, about
 };
-enum kind { SUM, SQUARES, GRADIENTS }; // of x; of x - mean; of dy, and of dy xhat
+// Sums of x; of squares of x - mean; of dy, and of dy xhat; of x, and of squares around the mean.
+enum kind { SUM, SQUARES, GRADIENTS, MOMENTS };
 
 struct batch {
     int64_t b, c, p; // local sizes
@@ -101,6 +103,18 @@ __device__ inline void add_entry(float x, float dy, float mean, float rstd, floa
         *s += dy;
         *t += dy * (d * rstd);
     }
+    if (K == MOMENTS) { // mean: an entry of the part
+        *s += d;
+        *t += d * d;
+    }
+}
+
+// What a part of n entries leaves of its sums. MOMENTS: squares are around the part's own mean.
+template <kind K> __device__ inline void end_part(float n, float mean, float *s, float *t)
+{
+    if (K != MOMENTS) return;
+    *t -= *s * (*s / n);
+    *s += n * mean;
 }
 
 // part: [1 or 2, parts, channels]. A warp a part of a channel.
@@ -111,34 +125,37 @@ __global__ void sums_declared(batch o, view x, view dy, unsigned each, unsigned 
     if (k >= o.c) return;
     unsigned p = (unsigned)o.p, n = (unsigned)(o.b * o.p), i = (unsigned)(at % parts);
     unsigned first = i * each, end = n - first < each ? n : first + each;
-    float mean = K == SUM ? 0.0f : mean_of(o, k), rstd = K == GRADIENTS ? rstd_of(o, k) : 0.0f;
-    float s = 0, t = 0;
+    float mean = 0, rstd = K == GRADIENTS ? rstd_of(o, k) : 0.0f, s = 0, t = 0;
+    if (K == SQUARES || K == GRADIENTS) mean = mean_of(o, k);
+    if (K == MOMENTS) mean = load(x, ((int64_t)(first / p) * o.c + k) * o.p + first % p);
 #pragma unroll 4
     for (unsigned e = first + threadIdx.x; e < end; e += LANES) {
         int64_t from = ((int64_t)(e / p) * o.c + k) * o.p + e % p;
         add_entry<K>(load(x, from), K == GRADIENTS ? load(dy, from) : 0.0f, mean, rstd, &s, &t);
     }
     s = over_warp<join_sum>(s);
-    if (K == GRADIENTS) t = over_warp<join_sum>(t);
+    if (K >= GRADIENTS) t = over_warp<join_sum>(t);
     if (threadIdx.x != 0) return;
+    end_part<K>((float)(end - first), mean, &s, &t);
     part[i * o.c + k] = s;
-    if (K == GRADIENTS) part[(parts + i) * o.c + k] = t;
+    if (K >= GRADIENTS) part[(parts + i) * o.c + k] = t;
 }
 
 // A block a part of CHANNELS channels, V a thread; row e is an image's place.
 template <kind K, int V>
 __global__ void sums_last(batch o, view x, view dy, unsigned each, float *part)
 {
-    enum { AT_ONCE = V == 8 ? 4 : 1, N = K == GRADIENTS ? 2 : 1, TILE = V == 8 ? CHANNELS : 32 };
+    enum { AT_ONCE = V == 8 ? 4 : 1, N = K >= GRADIENTS ? 2 : 1, TILE = V == 8 ? CHANNELS : 32 };
     __shared__ float lane[N][LANES][TILE + 1];
     __shared__ float2 stat[TILE];
     int own = threadIdx.y * blockDim.x + threadIdx.x, warps = blockDim.x * blockDim.y / 32;
     int64_t base = (int64_t)blockIdx.x * TILE, col = base + threadIdx.x * V, c = o.c;
-    if (K != SUM && own < TILE && base + own < c)
-        stat[own] = {mean_of(o, base + own), K == GRADIENTS ? rstd_of(o, base + own) : 0.0f};
-    __syncthreads();
     int64_t n = o.b * o.p, first = (int64_t)blockIdx.y * each;
     int64_t end = n - first < each ? n : first + each;
+    if (K != SUM && own < TILE && base + own < c)
+        stat[own] = {K == MOMENTS ? load(x, first * c + base + own) : mean_of(o, base + own),
+                     K == GRADIENTS ? rstd_of(o, base + own) : 0.0f};
+    __syncthreads();
     float s[V] = {0}, t[V] = {0}, mean[V] = {0}, rstd[V] = {0};
     if (col < c) {
 #pragma unroll
@@ -176,13 +193,16 @@ __global__ void sums_last(batch o, view x, view dy, unsigned each, float *part)
 #pragma unroll
     for (int i = 0; i < V; i++) {
         lane[0][threadIdx.y][threadIdx.x * V + i] = s[i];
-        if (K == GRADIENTS) lane[N - 1][threadIdx.y][threadIdx.x * V + i] = t[i];
+        if (N == 2) lane[N - 1][threadIdx.y][threadIdx.x * V + i] = t[i];
     }
     __syncthreads();
-    for (int k = own / 32; k < N * TILE; k += warps) { // a sum a warp
-        float sum = over_warp<join_sum>(lane[k / TILE][own % 32][k % TILE]);
-        if (own % 32 == 0 && base + k % TILE < c)
-            part[(k / TILE * gridDim.y + blockIdx.y) * c + base + k % TILE] = sum;
+    for (int k = own / 32; k < TILE; k += warps) { // a channel a warp
+        float sum = over_warp<join_sum>(lane[0][own % 32][k]), more = 0;
+        if (N == 2) more = over_warp<join_sum>(lane[N - 1][own % 32][k]);
+        if (own % 32 != 0 || base + k >= c) continue;
+        end_part<K>((float)(end - first), stat[k].x, &sum, &more);
+        part[blockIdx.y * c + base + k] = sum;
+        if (N == 2) part[(gridDim.y + blockIdx.y) * c + base + k] = more;
     }
 }
 
@@ -194,12 +214,41 @@ bool in_vectors(const batch &o, const view *of, int n)
     return yes;
 }
 
+// Of parts' sums and squares around the parts' own means: those of all.
+__global__ void moments_end(int64_t rows, int64_t c, column_order order, const float *part,
+                            view sum, view m2)
+{
+    __shared__ double lane[WARPS][LANES + 1];
+    int64_t k = (int64_t)blockIdx.x * LANES + threadIdx.x;
+    double all = 0, squares = 0;
+    for (int64_t i = threadIdx.y; k < c && i < order.parts; i += WARPS)
+        all += (double)part[i * c + k];
+    lane[threadIdx.y][threadIdx.x] = all;
+    __syncthreads();
+    all = 0;
+    for (int i = 0; i < WARPS; i++)
+        all += lane[i][threadIdx.x];
+    __syncthreads();
+    for (int64_t i = threadIdx.y; k < c && i < order.parts; i += WARPS) {
+        int64_t left = rows - i * order.each, n = left < order.each ? left : order.each;
+        double d = (double)part[i * c + k] / (double)n - all / (double)rows;
+        squares += (double)part[(order.parts + i) * c + k] + (double)n * d * d;
+    }
+    lane[threadIdx.y][threadIdx.x] = squares;
+    __syncthreads();
+    if (threadIdx.y != 0 || k >= c) return;
+    for (int i = 1; i < WARPS; i++)
+        squares += lane[i][threadIdx.x];
+    store(sum, k, (float)all);
+    store(m2, k, (float)squares);
+}
+
 template <kind K>
 const char *sums(cuda_context *x, const batch &o, view of, view dy, bool last,
                  hap_tensor *const *out)
 {
-    int n = K == GRADIENTS ? 2 : 1;
-    view to[2] = {view_of(out[0]), view_of(n > 1 ? out[1] : NULL)}, both[2] = {of, dy};
+    int n = K >= GRADIENTS ? 2 : 1;
+    view to[2] = {view_of(out[0]), view_of(n > 1 ? out[1] : NULL)}, both[2] = {of, dy.p ? dy : of};
     int64_t rows = o.b * o.p, tiles = ceil_div(o.c, CHANNELS);
     if (o.c == 0) return NULL;
     if (rows == 0) {
@@ -220,68 +269,85 @@ const char *sums(cuda_context *x, const batch &o, view of, view dy, bool last,
         sums_declared<K><<<(unsigned)ceil_div(o.c * order.parts, WARPS), dim3(LANES, WARPS), 0,
                            x->stream>>>(o, of, dy, (unsigned)order.each, (unsigned)order.parts,
                                         part);
-    else if (in_vectors(o, both, n))
+    else if (in_vectors(o, both, 2))
         sums_last<K, 8><<<grid, dim3(CHANNELS / 8, LANES), 0, x->stream>>>(
             o, of, dy, (unsigned)order.each, part);
     else
         sums_last<K, 1><<<dim3((unsigned)ceil_div(o.c, 32), (unsigned)order.parts),
                           dim3(32, LANES), 0, x->stream>>>(o, of, dy, (unsigned)order.each, part);
     CUDA_TRY(launched());
-    return columns_end(x, order, o.c, part, n, to);
+    if (K != MOMENTS) return columns_end(x, order, o.c, part, n, to);
+    moments_end<<<(unsigned)ceil_div(o.c, LANES), dim3(LANES, WARPS), 0, x->stream>>>(
+        rows, o.c, order, part, to[0], to[1]);
+    return launched();
 }
 
 // --- entry by entry ---
 
 // What a channel's entries are made with.
-struct channel {
-    float mean, rstd, by, more, u, v;
+struct __align__(16) channel {
+    float mean, by, more, v;
 };
 
 struct normed { // weight, bias
+    enum { OPERANDS = 1 };
     view w, bias;
     __device__ channel of(const batch &o, int64_t k) const
     {
-        return {mean_of(o, k), rstd_of(o, k), load(w, k), load(bias, k), 0, 0};
+        return {mean_of(o, k), rstd_of(o, k) * load(w, k), load(bias, k), 0};
     }
     __device__ static float at(const channel &c, float x, float)
     {
-        return (x - c.mean) * c.rstd * c.by + c.more;
+        return (x - c.mean) * c.by + c.more;
     }
 };
 
 struct slope { // sums of gradients, weight
+    enum { OPERANDS = 2 };
     view s1, s2, w;
     __device__ channel of(const batch &o, int64_t k) const
     {
         float rstd = rstd_of(o, k);
-        return {mean_of(o, k),
-                rstd,
-                load(w, k) * rstd,
-                0,
-                (float)((double)load(s1, k) / o.n),
-                (float)((double)load(s2, k) / o.n)};
+        return {mean_of(o, k), load(w, k) * rstd, (float)((double)load(s1, k) / o.n),
+                rstd * (float)((double)load(s2, k) / o.n)};
     }
     __device__ static float at(const channel &c, float x, float dy)
     {
-        return c.by * (dy - c.u - (x - c.mean) * c.rstd * c.v);
+        return c.by * (dy - c.more - (x - c.mean) * c.v);
+    }
+};
+
+// What is written: y, if anybody reads it, and relu of it, if that is wanted.
+struct results {
+    view y, relu;
+    template <int V> __device__ void put(int64_t i, float (&u)[V]) const
+    {
+        if (y.p) store_vec<V>(y, i, u);
+        if (!relu.p) return;
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            u[k] = hap_formula::hap_relu(as_stored(y.type, u[k]));
+        store_vec<V>(relu, i, u);
     }
 };
 
 // A warp an image's channel.
-template <class F> __global__ void entries_declared(batch o, F f, view y, view x, view dy)
+template <class F> __global__ void entries_declared(batch o, F f, results y, view x, view dy)
 {
     int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.y;
     if (row >= o.b * o.c) return;
     channel c = f.of(o, row % o.c);
-    for (int64_t i = row * o.p + threadIdx.x; i < (row + 1) * o.p; i += 32)
-        store(y, i, F::at(c, load(x, i), dy.p ? load(dy, i) : 0.0f));
+    for (int64_t i = row * o.p + threadIdx.x; i < (row + 1) * o.p; i += 32) {
+        float u[1] = {F::at(c, load(x, i), F::OPERANDS == 2 ? load(dy, i) : 0.0f)};
+        y.put<1>(i, u);
+    }
 }
 
 // A block `each` rows of the channels of its threads, V a thread.
 template <class F, int V>
-__global__ void entries_last(batch o, F f, view y, view x, view dy, int64_t each)
+__global__ void entries_last(batch o, F f, results y, view x, view dy, int64_t each)
 {
-    enum { TILE = V == 8 ? CHANNELS : 32 };
+    enum { TILE = V == 8 ? CHANNELS : 32, AT_ONCE = V == 1 ? 1 : F::OPERANDS == 2 ? 2 : 4 };
     __shared__ channel shared[TILE];
     int own = threadIdx.y * blockDim.x + threadIdx.x;
     int64_t base = (int64_t)blockIdx.x * TILE, col = base + threadIdx.x * V, n = o.b * o.p;
@@ -293,23 +359,42 @@ __global__ void entries_last(batch o, F f, view y, view x, view dy, int64_t each
 #pragma unroll
     for (int i = 0; i < V; i++)
         c[i] = shared[threadIdx.x * V + i];
-#pragma unroll 2
-    for (int64_t e = first + threadIdx.y; e < end; e += blockDim.y) {
+    for (int64_t e = first + threadIdx.y; e < end; e += blockDim.y * AT_ONCE) {
         float u[V], g[V] = {0};
-        load_vec<V>(x, e * o.c + col, u);
-        if (dy.p) load_vec<V>(dy, e * o.c + col, g);
+        if constexpr (V == 8) {
+            raw_vec ru[AT_ONCE], rg[AT_ONCE];
 #pragma unroll
-        for (int i = 0; i < V; i++)
-            u[i] = F::at(c[i], u[i], g[i]);
-        store_vec<V>(y, e * o.c + col, u);
+            for (int i = 0; i < AT_ONCE; i++) {
+                int64_t row = e + i * blockDim.y;
+                if (row >= end) break;
+                fetch_vec(x, row * o.c + col, &ru[i]);
+                if (F::OPERANDS == 2) fetch_vec(dy, row * o.c + col, &rg[i]);
+            }
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) {
+                int64_t row = e + i * blockDim.y;
+                if (row >= end) break;
+                unpack_vec(x.type, ru[i], u);
+                if (F::OPERANDS == 2) unpack_vec(dy.type, rg[i], g);
+#pragma unroll
+                for (int k = 0; k < V; k++)
+                    u[k] = F::at(c[k], u[k], g[k]);
+                y.put<V>(row * o.c + col, u);
+            }
+        } else {
+            load_vec<V>(x, e * o.c + col, u);
+            if (F::OPERANDS == 2) load_vec<V>(dy, e * o.c + col, g);
+            u[0] = F::at(c[0], u[0], g[0]);
+            y.put<V>(e * o.c + col, u);
+        }
     }
 }
 
 template <class F>
-const char *entries(cuda_context *x, const batch &o, const F &f, view y, view of, view dy,
+const char *entries(cuda_context *x, const batch &o, const F &f, const results &y, view of, view dy,
                     bool last)
 {
-    view all[3] = {y, of, dy};
+    view all[4] = {y.y, y.relu, of, dy};
     int64_t rows = o.b * o.p, tiles = ceil_div(o.c, CHANNELS);
     if (!last) {
         entries_declared<<<(unsigned)ceil_div(o.b * o.c, WARPS), dim3(32, WARPS), 0, x->stream>>>(
@@ -319,7 +404,7 @@ const char *entries(cuda_context *x, const batch &o, const F &f, view y, view of
     int64_t blocks = BLOCKS / tiles < 1 ? 1 : BLOCKS / tiles, each = ceil_div(rows, blocks);
     if (each < 4 * LANES) each = 4 * LANES;
     unsigned parts = (unsigned)ceil_div(rows, each);
-    if (in_vectors(o, all, 3))
+    if (in_vectors(o, all, 4))
         entries_last<F, 8><<<dim3((unsigned)tiles, parts), dim3(CHANNELS / 8, LANES), 0,
                              x->stream>>>(o, f, y, of, dy, each);
     else
@@ -365,6 +450,35 @@ const char *cuda_channel_sums(cuda_context *x, const hap_tensor *of, const cuda_
     return sums<SUM>(x, o, view_of(of), NOTHING, last, &y);
 }
 
+const char *cuda_place_sums(cuda_context *x, const hap_tensor *of, int64_t rows, int64_t places,
+                            hap_tensor *y, bool *taken)
+{
+    cuda_last lies;
+    bool last = cuda_lies_last(x, of, &lies);
+    *taken = places <= CUDA_PLACE_SUMS && y->type == HAP_F32 && rows * places <= INT32_MAX &&
+             (!last || (lies.images * lies.channels == rows && lies.places == places &&
+                        lies.images <= 65535));
+    if (!*taken) return NULL;
+    batch o = {rows, 1, places, 1, 0, NOTHING, NOTHING};
+    float *to = (float *)y->data;
+    if (!last) {
+        CUDA_TRY(cuda_will_read(x, of->data, of->bytes));
+        sums_declared<SUM><<<(unsigned)ceil_div(rows, WARPS), dim3(LANES, WARPS), 0, x->stream>>>(
+            o, view_of(of), NOTHING, (unsigned)places, (unsigned)rows, to);
+        return launched();
+    }
+    o.b = lies.images, o.c = lies.channels;
+    view x_of = view_of(of);
+    if (in_vectors(o, &x_of, 1))
+        sums_last<SUM, 8><<<dim3((unsigned)ceil_div(o.c, CHANNELS), (unsigned)o.b),
+                            dim3(CHANNELS / 8, LANES), 0, x->stream>>>(o, x_of, NOTHING,
+                                                                       (unsigned)places, to);
+    else
+        sums_last<SUM, 1><<<dim3((unsigned)ceil_div(o.c, 32), (unsigned)o.b), dim3(32, LANES), 0,
+                            x->stream>>>(o, x_of, NOTHING, (unsigned)places, to);
+    return launched();
+}
+
 CUDA_ROW(batch_apply)
 {
     batch o;
@@ -375,7 +489,46 @@ CUDA_ROW(batch_apply)
     CUDA_TRY(begin(x, o, c, at, &last));
     CUDA_TRY(begin_result(x, o, y, last));
     normed f = {view_of(&at[3]), view_of(&at[4])};
-    return entries(x, o, f, view_of(y), view_of(&at[0]), NOTHING, last);
+    return entries(x, o, f, {view_of(y), NOTHING}, view_of(&at[0]), NOTHING, last);
+}
+
+// batch_apply, relu.
+const char *cuda_batch_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
+                             bool *done)
+{
+    batch o;
+    bool last;
+    hap_tensor at[HAP_MAX_IN], *y = c[0]->out[0], *relu = c[1]->out[0];
+    (void)n;
+    *done = y->elements > 0 && relu->elements == y->elements && relu->type == y->type;
+    if (!*done) return NULL;
+    CUDA_TRY(batch_of(&o, c[0], 0));
+    CUDA_TRY(begin(x, o, c[0], at, &last));
+    CUDA_TRY(begin_result(x, o, y, last));
+    CUDA_TRY(begin_result(x, o, relu, last));
+    view norm = view_of(y);
+    if (unread & 1) norm.p = NULL;
+    normed f = {view_of(&at[3]), view_of(&at[4])};
+    return entries(x, o, f, {norm, view_of(relu)}, view_of(&at[0]), NOTHING, last);
+}
+
+// sum, batch_m2 of the same: in one pass, squares around the parts' means.
+const char *cuda_moments_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
+                               bool *done)
+{
+    batch o;
+    bool last;
+    hap_tensor at[HAP_MAX_IN], *out[2] = {c[0]->out[0], c[1]->out[0]};
+    hap_sum_shape s = hap_sum_shape_of(c[0]->in[0], c[0]->attr[0].v);
+    (void)n, (void)unread;
+    CUDA_TRY(batch_of(&o, c[1], 0));
+    *done = s.n == 3 && s.summed[0] && s.summed[2] && s.size[0] == o.b && s.size[1] == o.c &&
+            s.size[2] == o.p && o.n == (double)(o.b * o.p) && out[0]->elements == o.c;
+    if (!*done) return NULL;
+    for (int i = 0; i < 2; i++) // first: what lay there is not to be brought back
+        cuda_will_write(x, out[i]->data, out[i]->bytes);
+    CUDA_TRY(begin(x, o, c[1], at, &last));
+    return sums<MOMENTS>(x, o, view_of(&at[0]), NOTHING, last, out);
 }
 
 CUDA_ROW(batch_bwd)
@@ -388,5 +541,5 @@ CUDA_ROW(batch_bwd)
     CUDA_TRY(begin(x, o, c, at, &last));
     CUDA_TRY(begin_result(x, o, y, last));
     slope f = {view_of(&at[4]), view_of(&at[5]), view_of(&at[6])};
-    return entries(x, o, f, view_of(y), view_of(&at[1]), view_of(&at[0]), last);
+    return entries(x, o, f, {view_of(y), NOTHING}, view_of(&at[1]), view_of(&at[0]), last);
 }

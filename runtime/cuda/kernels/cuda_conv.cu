@@ -3,6 +3,7 @@
 // and pooling, is done here, a thread an entry of the result: each sum has one order, so that the
 // same bits come in every run. These reuse nothing from shared memory and are slow.
 
+#include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_kernels.cuh"
 #include "cuda/kernels/cuda_lay.h"
 #include "cuda/kernels/cuda_shadow.h"
@@ -110,6 +111,134 @@ __global__ void by_weight(cuda_windows v, int64_t n, view w, view x, view y)
     store(w, e, sum);
 }
 
+// --- a channel a group, channels last ---
+//
+// cuDNN takes up to 40 times as long (H200). A block has DEPTH_CHANNELS channels, 8 a thread, and
+// their weights in shared memory; a thread makes RUN results of a row at a time, and reads what
+// they share once where windows move by one place. Each sum goes through the window in order.
+
+enum { DEPTH_CHANNELS = 64, DEPTH_ROWS = 32, RUN = 4, DEPTH_WINDOW = 128 }; // the last: places
+
+struct depth {
+    int images, channels, h, w, i, j, p, q; // of what is read, of what is made; the window
+    int stride[2], padding[2], dilation[2];
+    bool back; // windows from their ends
+};
+
+__global__ void depthwise(depth v, view y, view x, view weight, view bias)
+{
+    extern __shared__ float taps[]; // [window, DEPTH_CHANNELS]
+    int own = threadIdx.y * blockDim.x + threadIdx.x, window = v.p * v.q;
+    int base = blockIdx.x * DEPTH_CHANNELS, col = base + threadIdx.x * 8;
+    for (int e = own; e < window * DEPTH_CHANNELS; e += blockDim.x * blockDim.y) {
+        int at = e / DEPTH_CHANNELS, c = base + e % DEPTH_CHANNELS;
+        int from = v.back ? window - 1 - at : at;
+        taps[e] = c < v.channels ? load(weight, (int64_t)c * window + from) : 0.0f;
+    }
+    __syncthreads();
+    if (col >= v.channels) return;
+    float start[8] = {0};
+    if (bias.p)
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            start[k] = load(bias, col + k);
+    int runs = (v.j + RUN - 1) / RUN, n = v.images * v.i * runs;
+    bool by_one = v.stride[1] == 1 && v.dilation[1] == 1;
+    for (int e = blockIdx.y * blockDim.y + threadIdx.y; e < n; e += gridDim.y * blockDim.y) {
+        int j0 = e % runs * RUN, i = e / runs % v.i, image = e / runs / v.i;
+        float sum[RUN][8];
+#pragma unroll
+        for (int r = 0; r < RUN; r++)
+#pragma unroll
+            for (int k = 0; k < 8; k++)
+                sum[r][k] = start[k];
+        for (int p = 0; p < v.p; p++) {
+            int h = i * v.stride[0] + p * v.dilation[0] - v.padding[0];
+            if (h < 0 || h >= v.h) continue;
+            int64_t row = (int64_t)(image * v.h + h) * v.w;
+            const float *of = taps + p * v.q * DEPTH_CHANNELS + threadIdx.x * 8;
+            if (by_one) {
+                for (int t = 0; t < v.q + RUN - 1; t++) {
+                    int w = j0 + t - v.padding[1];
+                    float u[8];
+                    if (w < 0 || w >= v.w) continue;
+                    load_vec<8>(x, (row + w) * v.channels + col, u);
+#pragma unroll
+                    for (int r = 0; r < RUN; r++) {
+                        if (t < r || t - r >= v.q) continue;
+                        const float *tap = of + (t - r) * DEPTH_CHANNELS;
+#pragma unroll
+                        for (int k = 0; k < 8; k++)
+                            sum[r][k] += u[k] * tap[k];
+                    }
+                }
+            } else {
+                for (int q = 0; q < v.q; q++)
+#pragma unroll
+                    for (int r = 0; r < RUN; r++) {
+                        int w = (j0 + r) * v.stride[1] + q * v.dilation[1] - v.padding[1];
+                        float u[8];
+                        if (w < 0 || w >= v.w) continue;
+                        load_vec<8>(x, (row + w) * v.channels + col, u);
+#pragma unroll
+                        for (int k = 0; k < 8; k++)
+                            sum[r][k] += u[k] * of[q * DEPTH_CHANNELS + k];
+                    }
+            }
+        }
+#pragma unroll
+        for (int r = 0; r < RUN; r++)
+            if (j0 + r < v.j)
+                store_vec<8>(y, ((int64_t)(image * v.i + i) * v.j + j0 + r) * v.channels + col,
+                             sum[r]);
+    }
+}
+
+// A convolution of 16-bit floats with a channel a group, or its gradient where windows move by one
+// place, which is such a convolution of the gradient.
+static const char *by_depth(cuda_context *x, const cuda_windows &v, const hap_op_call *c, bool back,
+                            bool *done)
+{
+    const hap_tensor *from = c->in[0], *weight = c->in[1], *bias = cuda_in(c, 2);
+    hap_tensor *y = c->out[0];
+    depth d = {(int)v.b, (int)v.g, (int)v.h, (int)v.w, (int)v.i, (int)v.j, (int)v.p, (int)v.q,
+               {1, 1},   {0, 0},   {1, 1},   back};
+    cuda_last to = cuda_last_shape(y), of = cuda_last_shape(from);
+    *done = x->options.conv != HAP_CUDA_conv_own && v.c == 1 && v.o == 1 && v.g % 8 == 0 &&
+            v.p * v.q <= DEPTH_WINDOW && from->type != HAP_F32 && y->type != HAP_F32 &&
+            from->elements > 0 && from->elements <= INT32_MAX && y->elements <= INT32_MAX &&
+            aligned(y) && aligned(from);
+    for (int k = 0; k < 2; k++) {
+        int64_t window = k ? v.q : v.p;
+        *done = *done && (!back || v.stride[k] == 1);
+        d.stride[k] = (int)v.stride[k], d.dilation[k] = (int)v.dilation[k];
+        d.padding[k] = (int)(back ? (window - 1) * v.dilation[k] - v.padding[k] : v.padding[k]);
+    }
+    if (back) d.h = (int)v.i, d.w = (int)v.j, d.i = (int)v.h, d.j = (int)v.w;
+    *done = *done && cuda_may_lie_last(x, y, &to);
+    if (!*done) return NULL;
+    bool lies = cuda_is_last(x, from);
+    view image = view_of(from);
+    if (!lies) {
+        const char *why = NULL;
+        CUDA_TRY(cuda_will_read(x, from->data, from->bytes));
+        image.p = cuda_work(x, from->bytes, &why);
+        if (!image.p) return why;
+        CUDA_TRY(cuda_turn(x, from->type, image.p, from->type, from->data, of.images, of.channels,
+                           of.places));
+    }
+    CUDA_TRY(cuda_will_read(x, weight->data, weight->bytes));
+    if (bias) CUDA_TRY(cuda_will_read(x, bias->data, bias->bytes));
+    CUDA_TRY(cuda_lie_last(x, y, &to));
+    int64_t tiles = ceil_div(v.g, DEPTH_CHANNELS), all = 132 * 8;
+    int64_t blocks = ceil_div((int64_t)d.images * d.i * ceil_div(d.j, RUN), DEPTH_ROWS);
+    if (blocks > ceil_div(all, tiles)) blocks = ceil_div(all, tiles);
+    depthwise<<<dim3((unsigned)tiles, (unsigned)blocks), dim3(DEPTH_CHANNELS / 8, DEPTH_ROWS),
+                (size_t)(v.p * v.q * DEPTH_CHANNELS) * sizeof(float), x->stream>>>(
+        d, view_of(y), image, view_of(weight), view_of(bias));
+    return launched();
+}
+
 // each: entries of a channel that lie together.
 __global__ void add_bias(int64_t n, int64_t channels, int64_t each, view y, view bias)
 {
@@ -126,7 +255,9 @@ CUDA_ROW(conv)
     if (bias && bias->elements != y->local[1]) return cuda_fail("conv: bias of another length");
     if (y->elements == 0) return NULL;
     bool taken, added;
-    cuda_conv_tensors t = {c->in[0], c->in[1], y, bias ? c->in[2] : NULL};
+    CUDA_TRY(by_depth(x, v, c, false, &taken));
+    if (taken) return NULL;
+    cuda_conv_tensors t = {c->in[0], c->in[1], y, bias ? c->in[2] : NULL, false};
     CUDA_TRY(cuda_cudnn_conv(x, &v, c, &t, &taken, &added));
     if (taken) {
         cuda_last lies;
@@ -143,6 +274,22 @@ CUDA_ROW(conv)
     return launched();
 }
 
+// conv, relu, where nobody else reads what conv makes, and cuDNN takes both.
+const char *cuda_conv_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
+                            bool *done)
+{
+    cuda_windows v;
+    hap_tensor *y = c[0]->out[0], *relu = c[1]->out[0], *bias = c[0]->n_in > 2 ? c[0]->in[2] : NULL;
+    bool added;
+    (void)n;
+    *done = (unread & 1) && y->elements > 0 && y->type == relu->type && cuda_same_shape(y, relu) &&
+            (!bias || bias->elements == y->local[1]);
+    if (!*done) return NULL;
+    CUDA_TRY(conv_of(&v, c[0], c[0]->in[0], c[0]->in[1], y));
+    cuda_conv_tensors t = {c[0]->in[0], c[0]->in[1], relu, bias, true};
+    return cuda_cudnn_conv(x, &v, c[0], &t, done, &added);
+}
+
 CUDA_ROW(conv_transposed)
 {
     cuda_windows v;
@@ -150,7 +297,9 @@ CUDA_ROW(conv_transposed)
     CUDA_TRY(conv_of(&v, c, y, c->in[1], c->in[0]));
     if (y->elements == 0) return NULL;
     bool taken, added;
-    cuda_conv_tensors t = {y, c->in[1], c->in[0], NULL};
+    CUDA_TRY(by_depth(x, v, c, true, &taken));
+    if (taken) return NULL;
+    cuda_conv_tensors t = {y, c->in[1], c->in[0], NULL, false};
     CUDA_TRY(cuda_cudnn_conv(x, &v, c, &t, &taken, &added));
     if (taken) return NULL;
     CUDA_TRY(cuda_call_begins(x, c));
@@ -166,7 +315,7 @@ CUDA_ROW(conv_dw)
     CUDA_TRY(conv_of(&v, c, c->in[0], y, c->in[1]));
     if (y->elements == 0) return NULL;
     bool taken, added;
-    cuda_conv_tensors t = {c->in[0], y, c->in[1], NULL};
+    cuda_conv_tensors t = {c->in[0], y, c->in[1], NULL, false};
     CUDA_TRY(cuda_cudnn_conv(x, &v, c, &t, &taken, &added));
     if (taken) return NULL;
     CUDA_TRY(cuda_call_begins(x, c));
@@ -250,80 +399,128 @@ __global__ void pool_backward(pool v, int64_t n, view dx, view dy, view x)
 }
 
 // --- where channels lie last: V of them a thread ---
+//
+// A block is a run of (place, channels) of a row; blockIdx.y the row, blockIdx.z the image.
 
-// Of each channel the place and the value of its largest entry in window (i, j), -1: it has none;
-// `image` has its first entry there.
+struct pool_last {
+    int size[2], at[2], window[2], stride[2], padding[2], dilation[2]; // as in pool
+    int channels;
+};
+
+enum { NO_PLACE = 255 }; // places of a window are counted in bytes
+
+// Of each channel the number and the value of the largest entry of the block's window at column j,
+// NO_PLACE: it has none; x at the image's first place.
 template <int V>
-__device__ inline void largest_last(const pool &v, view x, int64_t channels, int64_t image,
-                                    int64_t i, int64_t j, int (&best)[V], float (&most)[V])
+__device__ inline void largest_last(const pool_last &v, view x, int64_t image, int j,
+                                    int (&best)[V], float (&most)[V])
 {
 #pragma unroll
     for (int k = 0; k < V; k++)
-        best[k] = -1, most[k] = -INFINITY;
-    for (int64_t p = 0; p < v.window[0]; p++) {
-        int64_t h = i * v.stride[0] + p * v.dilation[0] - v.padding[0];
-        for (int64_t q = 0; q < v.window[1] && h >= 0 && h < v.size[0]; q++) {
-            int64_t w = j * v.stride[1] + q * v.dilation[1] - v.padding[1];
+        best[k] = NO_PLACE, most[k] = -INFINITY;
+    for (int p = 0; p < v.window[0]; p++) {
+        int h = (int)blockIdx.y * v.stride[0] + p * v.dilation[0] - v.padding[0];
+        if (h < 0 || h >= v.size[0]) continue;
+        for (int q = 0; q < v.window[1]; q++) {
+            int w = j * v.stride[1] + q * v.dilation[1] - v.padding[1];
             float e[V];
             if (w < 0 || w >= v.size[1]) continue;
-            int place = (int)(h * v.size[1] + w);
-            load_vec<V>(x, image + place * channels, e);
+            load_vec<V>(x, image + (int64_t)(h * v.size[1] + w) * v.channels, e);
 #pragma unroll
             for (int k = 0; k < V; k++)
-                if (best[k] < 0 || e[k] > most[k] || isnan(e[k])) best[k] = place, most[k] = e[k];
+                if (best[k] == NO_PLACE || e[k] > most[k] || isnan(e[k]))
+                    best[k] = p * v.window[1] + q, most[k] = e[k];
         }
     }
 }
 
-template <int V>
-__global__ void pool_forward_last(pool v, int64_t n, int64_t channels, view y, view x)
+// The largest entries, to y, or their numbers in the windows, to number.
+template <int V> __global__ void pool_windows(pool_last v, view y, uint8_t *number, view x)
 {
-    int64_t e = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
-    if (e >= n) return;
-    int64_t col = e % channels, row = e / channels, at = v.at[0] * v.at[1], place = row % at;
-    int64_t image = row / at * v.size[0] * v.size[1] * channels + col;
-    int best[V];
+    int t = blockIdx.x * blockDim.x + threadIdx.x, each = v.channels / V, j = t / each;
+    int col = t % each * V, best[V];
+    if (j >= v.at[1]) return;
     float most[V];
-    largest_last<V>(v, x, channels, image, place / v.at[1], place % v.at[1], best, most);
-    store_vec<V>(y, e, most);
+    int64_t image = (int64_t)blockIdx.z * v.size[0] * v.size[1] * v.channels + col;
+    int64_t to = ((int64_t)blockIdx.z * v.at[0] + blockIdx.y) * v.at[1] + j;
+    largest_last<V>(v, x, image, j, best, most);
+    if (y.p) store_vec<V>(y, to * v.channels + col, most);
+    for (int k = 0; number && k < V; k++)
+        number[to * v.channels + col + k] = (uint8_t)best[k];
+}
+
+// The first and the last window along a dim that reach a place.
+__device__ inline void reach_last(const pool_last &v, int d, int place, int *first, int *last)
+{
+    int to = place + v.padding[d], from = to - (v.window[d] - 1) * v.dilation[d];
+    *first = from <= 0 ? 0 : (from + v.stride[d] - 1) / v.stride[d];
+    *last = to / v.stride[d] < v.at[d] ? to / v.stride[d] : v.at[d] - 1;
 }
 
 template <int V>
-__global__ void pool_backward_last(pool v, int64_t n, int64_t channels, view dx, view dy, view x)
+__global__ void pool_gradient(pool_last v, view dx, view dy, const uint8_t *number)
 {
-    int64_t e = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
-    if (e >= n) return;
-    int64_t col = e % channels, row = e / channels, places = v.size[0] * v.size[1];
-    int64_t image = row / places, place = row % places, i0, i1, j0, j1;
-    float sum[V] = {0}, most[V], g[V];
-    int best[V];
-    reach(v, 0, place / v.size[1], &i0, &i1);
-    reach(v, 1, place % v.size[1], &j0, &j1);
-    for (int64_t i = i0; i <= i1; i++)
-        for (int64_t j = j0; j <= j1; j++) {
-            largest_last<V>(v, x, channels, image * places * channels + col, i, j, best, most);
-            load_vec<V>(dy, ((image * v.at[0] + i) * v.at[1] + j) * channels + col, g);
+    int t = blockIdx.x * blockDim.x + threadIdx.x, each = v.channels / V, w = t / each;
+    int col = t % each * V, h = blockIdx.y, i0, i1, j0, j1;
+    if (w >= v.size[1]) return;
+    float sum[V] = {0}, g[V];
+    reach_last(v, 0, h, &i0, &i1);
+    reach_last(v, 1, w, &j0, &j1);
+    for (int i = i0; i <= i1; i++) {
+        int p = h + v.padding[0] - i * v.stride[0];
+        if (p % v.dilation[0]) continue;
+        for (int j = j0; j <= j1; j++) {
+            int q = w + v.padding[1] - j * v.stride[1];
+            if (q % v.dilation[1]) continue;
+            int own = p / v.dilation[0] * v.window[1] + q / v.dilation[1];
+            int64_t at = (((int64_t)blockIdx.z * v.at[0] + i) * v.at[1] + j) * v.channels + col;
+            load_vec<V>(dy, at, g);
 #pragma unroll
             for (int k = 0; k < V; k++)
-                if (best[k] == place) sum[k] += g[k];
+                if (number[at + k] == own) sum[k] += g[k];
         }
-    store_vec<V>(dx, e, sum);
+    }
+    int64_t place = ((int64_t)blockIdx.z * v.size[0] + h) * v.size[1] + w;
+    store_vec<V>(dx, place * v.channels + col, sum);
+}
+
+static pool_last small_pool(const pool &v, const hap_tensor *image)
+{
+    pool_last s = {};
+    for (int d = 0; d < 2; d++) {
+        s.size[d] = (int)v.size[d], s.at[d] = (int)v.at[d], s.window[d] = (int)v.window[d];
+        s.stride[d] = (int)v.stride[d], s.padding[d] = (int)v.padding[d];
+        s.dilation[d] = (int)v.dilation[d];
+    }
+    s.channels = (int)image->local[1];
+    return s;
+}
+
+// Blocks over images of so many rows of so many places.
+static dim3 over_rows(const pool_last &v, int64_t images, const int *size, bool vec)
+{
+    return dim3((unsigned)ceil_div((int64_t)size[1] * v.channels / (vec ? 8 : 1), THREADS),
+                (unsigned)size[0], (unsigned)images);
 }
 
 // Whether a pooling row runs channels last: where its images lie so, of which `g`, a gradient, may
-// be a copy; *y lies so then. Else all is as declared.
-static const char *pool_begins(cuda_context *x, const hap_op_call *c, hap_tensor *images,
-                               hap_tensor *g, bool *last, bool *vec)
+// be a copy; *y lies so then. Else all is as declared. *number: where g is, workspace for numbers.
+static const char *pool_begins(cuda_context *x, const pool &v, const hap_op_call *c,
+                               hap_tensor *images, hap_tensor *g, bool *last, bool *vec,
+                               uint8_t **number)
 {
     hap_tensor *y = c->out[0];
     cuda_last to = y->rank == 4 ? cuda_last_shape(y) : cuda_last{0, 0, 0}, lies;
     *last = y->rank == 4 && cuda_lies_last(x, images, &lies) && cuda_is_last(x, images) &&
-            lies.places <= INT32_MAX && cuda_may_lie_last(x, y, &to);
+            lies.places * lies.channels <= INT32_MAX && images->local[0] <= 65535 &&
+            v.size[0] <= 65535 && v.at[0] <= 65535 && v.window[0] * v.window[1] < NO_PLACE &&
+            cuda_may_lie_last(x, y, &to);
     if (*last && g) {
         cuda_last shape = cuda_last_shape(g);
         hap_tensor at;
-        CUDA_TRY(cuda_all_last(x, &g, 1, &shape, 0, &at, NULL, last));
-        if (*last) *g = at;
+        char *work;
+        CUDA_TRY(cuda_all_last(x, &g, 1, &shape, g->elements, &at, &work, last));
+        if (*last) *g = at, *number = (uint8_t *)work;
     }
     if (!*last) return cuda_call_begins(x, c);
     *vec = to.channels % 8 == 0 && aligned(images) && aligned(g) && aligned(y);
@@ -337,12 +534,12 @@ CUDA_ROW(max_pool)
     bool last, vec;
     CUDA_TRY(pool_of(&v, c, c->in[0], y));
     if (y->elements == 0) return NULL;
-    CUDA_TRY(pool_begins(x, c, c->in[0], NULL, &last, &vec));
+    CUDA_TRY(pool_begins(x, v, c, c->in[0], NULL, &last, &vec, NULL));
     if (last) {
-        int64_t threads = vec ? y->elements / 8 : y->elements;
-        auto *run = vec ? pool_forward_last<8> : pool_forward_last<1>;
-        run<<<(unsigned)ceil_div(threads, THREADS), THREADS, 0, x->stream>>>(
-            v, y->elements, y->local[1], view_of(y), view_of(c->in[0]));
+        pool_last s = small_pool(v, y);
+        (vec ? pool_windows<8>
+             : pool_windows<1>)<<<over_rows(s, y->local[0], s.at, vec), THREADS, 0, x->stream>>>(
+            s, view_of(y), NULL, view_of(c->in[0]));
         return launched();
     }
     pool_forward<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(
@@ -358,12 +555,16 @@ CUDA_ROW(max_pool_bwd)
     CUDA_TRY(pool_of(&v, c, c->in[1], c->in[0]));
     if (!cuda_same_shape(c->in[1], y)) return cuda_fail("max_pool_bwd: shapes do not fit");
     if (y->elements == 0) return NULL;
-    CUDA_TRY(pool_begins(x, c, c->in[1], &g, &last, &vec));
+    uint8_t *number;
+    CUDA_TRY(pool_begins(x, v, c, c->in[1], &g, &last, &vec, &number));
     if (last) {
-        int64_t threads = vec ? y->elements / 8 : y->elements;
-        auto *run = vec ? pool_backward_last<8> : pool_backward_last<1>;
-        run<<<(unsigned)ceil_div(threads, THREADS), THREADS, 0, x->stream>>>(
-            v, y->elements, y->local[1], view_of(y), view_of(&g), view_of(c->in[1]));
+        pool_last s = small_pool(v, y);
+        (vec ? pool_windows<8>
+             : pool_windows<1>)<<<over_rows(s, y->local[0], s.at, vec), THREADS, 0, x->stream>>>(
+            s, view_of(NULL), number, view_of(c->in[1]));
+        (vec ? pool_gradient<8>
+             : pool_gradient<1>)<<<over_rows(s, y->local[0], s.size, vec), THREADS, 0,
+                                   x->stream>>>(s, view_of(y), view_of(&g), number);
         return launched();
     }
     pool_backward<<<(unsigned)ceil_div(y->elements, THREADS), THREADS, 0, x->stream>>>(

@@ -4,7 +4,8 @@
 // cuda_conv.cu. f32 is f32 unless the program asks for tf32. Gradients of weights in f32 of bf16 or
 // f16 operands, of which cuDNN has no plan, are written in the operands' type and widened.
 // Operands and results of 16-bit floats are channels last (cuda_last.h), and a bias is added by the
-// same kernel, if cuDNN takes them so.
+// same kernel, if cuDNN takes them so. Images of few channels (pictures have 3) are read from copies
+// with channels of zeros up to a multiple of 8, without which tensor cores stand idle.
 
 #include <cstdio>
 #include <cstring>
@@ -25,10 +26,11 @@ struct plan {
     cuda_windows v;
     hap_op_id op;
     hap_dtype type[3]; // of image, weight, result of the windows
-    bool biased;
+    bool biased, relu; // relu: of what conv makes, and its bias
     hap_dtype bias;    // its type, if there is one
     hap_dtype made;    // what cuDNN writes: the type of the op's output, or a narrower one
     bool last;         // tensors are channels last
+    int64_t channels;  // of a group, with those of zeros
     bool adds;         // the bias
     bool refused = false;
     fe::graph::Graph graph;
@@ -81,11 +83,16 @@ int64_t rounded(int64_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
-// Whether the weight's gradient is written beside the output: in a narrower type, or another order.
+// Whether the weight has another order, or other rows, than the tensor.
+bool turns_weight(const plan &p)
+{
+    return p.last && ((p.v.c > 1 && p.v.p * p.v.q > 1) || p.channels != p.v.c);
+}
+
+// Whether the weight's gradient is written beside the output: that, or in a narrower type.
 bool beside(const plan &p)
 {
-    bool orders = p.last && p.v.c > 1 && p.v.p * p.v.q > 1;
-    return p.op == HAP_OP_conv_dw && (orders || p.made != p.type[1]);
+    return p.op == HAP_OP_conv_dw && (turns_weight(p) || p.made != p.type[1]);
 }
 
 struct bytes_of {
@@ -95,15 +102,16 @@ struct bytes_of {
 bytes_of tensors_of(const plan &p)
 {
     const cuda_windows &v = p.v;
-    return {v.b * v.g * v.c * v.h * v.w * hap_dtype_bytes(p.type[0]),
-            v.g * v.o * v.c * v.p * v.q * hap_dtype_bytes(p.type[1]),
+    return {v.b * v.g * p.channels * v.h * v.w * hap_dtype_bytes(p.type[0]),
+            v.g * v.o * p.channels * v.p * v.q * hap_dtype_bytes(p.type[1]),
             v.b * v.g * v.o * v.i * v.j * hap_dtype_bytes(p.type[2])};
 }
 
 const char *build(plan &p, cuda_context *x)
 {
     const cuda_windows &v = p.v;
-    const sizes image = {v.b, v.g * v.c, v.h, v.w}, weight = {v.g * v.o, v.c, v.p, v.q};
+    const sizes image = {v.b, v.g * p.channels, v.h, v.w};
+    const sizes weight = {v.g * v.o, p.channels, v.p, v.q};
     const sizes result = {v.b, v.g * v.o, v.i, v.j}, one = {1, v.g * v.o, 1, 1};
     p.graph.set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT);
@@ -119,6 +127,11 @@ const char *build(plan &p, cuda_context *x)
             add.set_mode(fe::PointwiseMode_t::ADD);
             y = p.graph.pointwise(y, operand(p, BIAS, one, p.bias), add);
         }
+        if (p.relu) {
+            fe::graph::Pointwise_attributes relu;
+            relu.set_mode(fe::PointwiseMode_t::RELU_FWD);
+            y = p.graph.pointwise(y, relu);
+        }
         place(p, y, RESULT, result, p.type[2], true);
     } else if (p.op == HAP_OP_conv_transposed) {
         fe::graph::Conv_dgrad_attributes a;
@@ -131,7 +144,7 @@ const char *build(plan &p, cuda_context *x)
     }
     // Tensors in another order, or a narrower type, take a part of the workspace.
     bytes_of t = tensors_of(p);
-    int64_t most = cuda_conv_room(t.image + t.weight + t.result);
+    int64_t most = cuda_conv_room(t.image / p.channels * v.c + t.weight / p.channels * v.c + t.result);
     if (p.last)
         most -= rounded(t.image) + rounded(t.weight) + rounded(t.result);
     else if (beside(p))
@@ -148,14 +161,28 @@ const char *build(plan &p, cuda_context *x)
 
 bool alike(const plan &a, const plan &b)
 {
-    return a.op == b.op && a.biased == b.biased && a.bias == b.bias && !memcmp(&a.v, &b.v, sizeof a.v) &&
+    return a.op == b.op && a.relu == b.relu && a.biased == b.biased && a.bias == b.bias && !memcmp(&a.v, &b.v, sizeof a.v) &&
            !memcmp(a.type, b.type, sizeof a.type);
 }
 
 void copy_key(plan *to, const plan &key)
 {
-    to->v = key.v, to->op = key.op, to->biased = key.biased, to->bias = key.bias;
+    to->v = key.v, to->op = key.op, to->relu = key.relu;
+    to->biased = key.biased, to->bias = key.bias;
     memcpy(to->type, key.type, sizeof key.type);
+}
+
+// Channels of a group of an image that is read, with those of zeros: where the copy takes no more
+// of the workspace than the tensors of the call.
+int64_t channels_of(const plan &p)
+{
+    int64_t c = p.v.c, to = (c + 7) / 8 * 8;
+    if (!p.last || p.v.g > 1 || p.op == HAP_OP_conv_transposed) return c;
+    plan with;
+    copy_key(&with, p);
+    with.channels = c;
+    bytes_of own = tensors_of(with);
+    return own.image / c * to <= own.image + own.result ? to : c;
 }
 
 // The first that cuDNN takes: channels last before as declared, with the bias before without, in
@@ -167,16 +194,19 @@ plan *plan_of(cuda_context *x, const plan &key)
         if (alike(*p, key)) return p.get();
     bool narrow = key.type[0] != HAP_F32 && key.type[2] != HAP_F32;
     bool widens = narrow && key.op == HAP_OP_conv_dw && key.type[1] == HAP_F32;
-    std::unique_ptr<plan> p;
-    const char *why = nullptr;
+    auto p = std::make_unique<plan>();
+    const char *why = "not channels last";
+    copy_key(p.get(), key);
+    p->last = p->adds = false, p->made = key.type[1], p->channels = key.v.c;
     for (int way = 0; way < 8; way++) {
         bool last = !(way & 4), adds = !(way & 2), wider = way & 1;
-        if ((last && !narrow) || (adds && (!narrow || !key.biased)) ||
-            (wider && !widens))
+        if ((last && !narrow) || (adds && (!narrow || !key.biased)) || (wider && !widens) ||
+            (key.relu && (!last || adds != key.biased)))
             continue;
         p = std::make_unique<plan>();
         copy_key(p.get(), key);
         p->last = last, p->adds = adds, p->made = wider ? key.type[0] : key.type[1];
+        p->channels = channels_of(*p);
         why = build(*p, x);
         if (!why) break;
     }
@@ -184,11 +214,11 @@ plan *plan_of(cuda_context *x, const plan &key)
     p->refused = why != nullptr;
     if (x->verbose)
         fprintf(stderr,
-                "%s, %lld images, %lld groups of %lld to %lld channels, %lld x %lld: %s%s%s, "
+                "%s%s, %lld images, %lld groups of %lld to %lld channels, %lld x %lld: %s%s%s, "
                 "workspace %lld bytes\n",
-                hap_op_names[key.op], (long long)v.b, (long long)v.g, (long long)v.c,
-                (long long)v.o, (long long)v.h, (long long)v.w, why ? why : "by cuDNN",
-                p->last ? ", channels last" : "", p->adds ? ", with its bias" : "",
+                hap_op_names[key.op], key.relu ? " and relu" : "", (long long)v.b, (long long)v.g,
+                (long long)v.c, (long long)v.o, (long long)v.h, (long long)v.w,
+                why ? why : "by cuDNN", p->last ? ", channels last" : "", p->adds ? ", with its bias" : "",
                 (long long)p->bytes);
     x->made[x->phase].plans++;
     x->convs->plans.push_back(std::move(p));
@@ -200,6 +230,21 @@ struct places {
     cudnn_pack pack;
     char *work;
 };
+
+// t, channels last, with rows of so many channels, zeros behind its own.
+const char *copy_last(cuda_context *x, const hap_tensor *t, int64_t channels, char *to)
+{
+    cuda_last s = cuda_last_shape(t), lies;
+    int64_t elem = hap_dtype_bytes(t->type), rows = s.images * s.places;
+    if (channels == s.channels)
+        return cuda_turn(x, t->type, to, t->type, t->data, s.images, s.channels, s.places);
+    CUDA_CALL(cudaMemsetAsync(to, 0, (size_t)(rows * channels * elem), x->stream));
+    if (cuda_lies_last(x, t, &lies) || s.places == 1 || s.channels == 1)
+        return cuda_copy_rows(x->stream, t->type, to, channels, t->type, t->data, s.channels, rows,
+                              s.channels);
+    return cuda_turn_rows(x, t->type, to, channels, t->type, t->data, s.places, s.images,
+                          s.channels, s.places);
+}
 
 // Channels last: operands that lie so are read where they are, others from copies; an image or a
 // result that is made stays so.
@@ -216,14 +261,15 @@ const char *lay_last(cuda_context *x, const plan &p, const cuda_conv_tensors *t,
         *taken = cuda_may_lie_last(x, of[made], &shape);
         if (!*taken) return nullptr;
     }
+    bytes_of all_of = tensors_of(p);
+    const int64_t bytes[3] = {all_of.image, all_of.weight, all_of.result};
+    bool more = p.channels != p.v.c;
     for (int k = 0; k < 3; k++) {
-        if (k == made)
-            need[k] = beside(p) ? rounded(of[k]->bytes) : 0;
-        else
-            need[k] = cuda_is_last(x, of[k]) ? 0 : rounded(of[k]->bytes);
+        bool copied = k == made ? beside(p) : (k < 2 && more) || !cuda_is_last(x, of[k]);
+        need[k] = copied ? rounded(bytes[k]) : 0;
         all += need[k];
         cuda_last lies;
-        if (k != made && (need[k] || !cuda_lies_last(x, of[k], &lies)))
+        if (k != made && !(cuda_is_last(x, of[k]) && cuda_lies_last(x, of[k], &lies)))
             CUDA_TRY(cuda_will_read(x, of[k]->data, of[k]->bytes));
     }
     char *work = all ? (char *)cuda_work(x, all, &why) : nullptr;
@@ -232,8 +278,7 @@ const char *lay_last(cuda_context *x, const plan &p, const cuda_conv_tensors *t,
         at->pack[ids[k]] = need[k] ? work : of[k]->data;
         cuda_last shape = cuda_last_shape(of[k]);
         if (k != made && need[k])
-            CUDA_TRY(cuda_turn(x, of[k]->type, work, of[k]->type, of[k]->data, shape.images,
-                               shape.channels, shape.places));
+            CUDA_TRY(copy_last(x, of[k], k < 2 && more ? p.channels : shape.channels, work));
         if (k == made && k != 1)
             CUDA_TRY(cuda_lie_last(x, of[k], &shape));
         else if (k == made)
@@ -270,7 +315,7 @@ extern "C" const char *cuda_cudnn_conv(cuda_context *x, const cuda_windows *v, c
     if (!t->image->elements || !t->weight->elements || !t->result->elements) return nullptr;
     plan key;
     key.v = *v, key.op = c->op;
-    key.biased = t->bias != nullptr, key.bias = t->bias ? t->bias->type : HAP_F32;
+    key.relu = t->relu, key.biased = t->bias != nullptr, key.bias = t->bias ? t->bias->type : HAP_F32;
     key.type[0] = t->image->type, key.type[1] = t->weight->type, key.type[2] = t->result->type;
     const plan *p = plan_of(x, key);
     if (p->refused) return nullptr;
@@ -284,9 +329,9 @@ extern "C" const char *cuda_cudnn_conv(cuda_context *x, const cuda_windows *v, c
     CUDA_TRY(cudnn_said(what, p->graph.execute(x->cudnn->handle, at.pack, at.work)));
     if (!beside(*p)) return nullptr;
     const hap_tensor *w = t->weight;
-    if (p->last && v->c > 1 && v->p * v->q > 1) // from [.., places, channels]
-        return cuda_turn(x, w->type, w->data, p->made, at.pack[WEIGHT], v->g * v->o, v->p * v->q,
-                         v->c);
+    if (turns_weight(*p)) // from [.., places, channels]
+        return cuda_turn_rows(x, w->type, w->data, v->p * v->q, p->made, at.pack[WEIGHT],
+                              p->channels, v->g * v->o, v->p * v->q, v->c);
     return cuda_copy_rows(x->stream, w->type, w->data, w->elements, p->made, at.pack[WEIGHT],
                           w->elements, 1, w->elements);
 }

@@ -30,42 +30,54 @@ bool same(const cuda_last &a, const cuda_last &b)
     return a.images == b.images && a.channels == b.channels && a.places == b.places;
 }
 
-// y[n, b, a] = x[n, a, b], a tile a block; blocks stride over images and tiles of a.
-template <class Y, class X> __global__ void turn(Y *y, const X *x, int64_t n, int64_t a, int64_t b)
+// y[n, b, a] = x[n, a, b], lx and ly entries between rows; a tile a block, blocks stride over images
+// and tiles of a.
+template <class Y, class X>
+__global__ void turn(Y *y, const X *x, int64_t n, int64_t a, int64_t b, int64_t lx, int64_t ly)
 {
     __shared__ Y tile[SIDE][SIDE + 1];
     int64_t b0 = (int64_t)blockIdx.x * SIDE, tiles_a = (a + SIDE - 1) / SIDE;
     for (int64_t t = blockIdx.y; t < n * tiles_a; t += gridDim.y) {
-        int64_t base = t / tiles_a * a * b, a0 = t % tiles_a * SIDE;
+        int64_t image = t / tiles_a, a0 = t % tiles_a * SIDE;
         for (int64_t i = threadIdx.y; i < SIDE; i += ROWS)
             if (a0 + i < a && b0 + threadIdx.x < b)
-                tile[i][threadIdx.x] = (Y)x[base + (a0 + i) * b + b0 + threadIdx.x];
+                tile[i][threadIdx.x] = (Y)x[(image * a + a0 + i) * lx + b0 + threadIdx.x];
         __syncthreads();
         for (int64_t i = threadIdx.y; i < SIDE; i += ROWS)
             if (b0 + i < b && a0 + threadIdx.x < a)
-                y[base + (b0 + i) * a + a0 + threadIdx.x] = tile[threadIdx.x][i];
+                y[(image * b + b0 + i) * ly + a0 + threadIdx.x] = tile[threadIdx.x][i];
         __syncthreads();
     }
 }
 
+struct turning {
+    int64_t n, a, b, lx, ly;
+};
+
 template <class Y, class X>
-const char *run(cuda_context *x, void *y, const void *of, int64_t n, int64_t a, int64_t b)
+const char *run(cuda_context *x, void *y, const void *of, const turning &t)
 {
-    int64_t tiles = n * ceil_div(a, SIDE);
-    dim3 grid((unsigned)ceil_div(b, SIDE), (unsigned)(tiles < 65535 ? tiles : 65535));
-    if (n * a * b == 0) return NULL;
-    turn<Y, X><<<grid, dim3(SIDE, ROWS), 0, x->stream>>>((Y *)y, (const X *)of, n, a, b);
+    int64_t tiles = t.n * ceil_div(t.a, SIDE);
+    dim3 grid((unsigned)ceil_div(t.b, SIDE), (unsigned)(tiles < 65535 ? tiles : 65535));
+    if (t.n * t.a * t.b == 0) return NULL;
+    turn<Y, X><<<grid, dim3(SIDE, ROWS), 0, x->stream>>>((Y *)y, (const X *)of, t.n, t.a, t.b, t.lx,
+                                                         t.ly);
     return launched();
 }
 
-const char *turn_bytes(cuda_context *x, int64_t elem, void *y, const void *of, int64_t n, int64_t a,
+const char *turn_bytes(cuda_context *x, int64_t elem, void *y, const void *of, const turning &t)
+{
+    return elem == 1   ? run<uint8_t, uint8_t>(x, y, of, t)
+           : elem == 2 ? run<uint16_t, uint16_t>(x, y, of, t)
+           : elem == 4 ? run<uint32_t, uint32_t>(x, y, of, t)
+                       : run<uint64_t, uint64_t>(x, y, of, t);
+}
+
+const char *turn_dense(cuda_context *x, int64_t elem, void *y, const void *of, int64_t n, int64_t a,
                        int64_t b)
 {
     if (a == 1 || b == 1) return cuda_copy(x->stream, y, of, n * a * b * elem);
-    return elem == 1   ? run<uint8_t, uint8_t>(x, y, of, n, a, b)
-           : elem == 2 ? run<uint16_t, uint16_t>(x, y, of, n, a, b)
-           : elem == 4 ? run<uint32_t, uint32_t>(x, y, of, n, a, b)
-                       : run<uint64_t, uint64_t>(x, y, of, n, a, b);
+    return turn_bytes(x, elem, y, of, {n, a, b, b, a});
 }
 
 int64_t image_bytes(const cuda_last &s, int64_t elem)
@@ -161,12 +173,20 @@ bool cuda_last_turns(const cuda_last *shape)
 const char *cuda_turn(cuda_context *x, hap_dtype y_type, void *y, hap_dtype x_type, const void *of,
                       int64_t n, int64_t a, int64_t b)
 {
-    if (y_type == x_type) return turn_bytes(x, hap_dtype_bytes(y_type), y, of, n, a, b);
+    if (y_type == x_type) return turn_dense(x, hap_dtype_bytes(y_type), y, of, n, a, b);
+    return cuda_turn_rows(x, y_type, y, a, x_type, of, b, n, a, b);
+}
+
+const char *cuda_turn_rows(cuda_context *x, hap_dtype y_type, void *y, int64_t ly, hap_dtype x_type,
+                           const void *of, int64_t lx, int64_t n, int64_t a, int64_t b)
+{
+    turning t = {n, a, b, lx, ly};
+    if (y_type == x_type) return turn_bytes(x, hap_dtype_bytes(y_type), y, of, t);
     if (y_type != HAP_F32 || !cuda_is_float(x_type))
         return cuda_fail("not supported: %s turned to %s", hap_dtype_name(x_type),
                          hap_dtype_name(y_type));
-    return x_type == HAP_BF16 ? run<float, __nv_bfloat16>(x, y, of, n, a, b)
-                              : run<float, __half>(x, y, of, n, a, b);
+    return x_type == HAP_BF16 ? run<float, __nv_bfloat16>(x, y, of, t)
+                              : run<float, __half>(x, y, of, t);
 }
 
 // --- where others read and write ---
@@ -178,7 +198,7 @@ static const char *as_declared(cuda_context *x, const lying &o)
     for (int64_t i = 0; i < s.images; i += most) {
         int64_t n = s.images - i < most ? s.images - i : most;
         char *at = (char *)o.at + i * image;
-        CUDA_TRY(turn_bytes(x, o.elem, x->lasts->room, at, n, s.places, s.channels));
+        CUDA_TRY(turn_dense(x, o.elem, x->lasts->room, at, n, s.places, s.channels));
         CUDA_TRY(cuda_copy(x->stream, at, x->lasts->room, n * image));
     }
     x->last_back += o.bytes;

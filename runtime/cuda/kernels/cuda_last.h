@@ -42,10 +42,18 @@ void cuda_last_note(cuda_context *x, const hap_tensor *t, const cuda_last *shape
 // y[n, b, a] = x[n, a, b]; of one type, or 16-bit floats to f32.
 const char *cuda_turn(cuda_context *x, hap_dtype y_type, void *y, hap_dtype x_type, const void *of,
                       int64_t n, int64_t a, int64_t b);
+// The same where rows of x are lx and rows of y ly entries apart.
+const char *cuda_turn_rows(cuda_context *x, hap_dtype y_type, void *y, int64_t ly, hap_dtype x_type,
+                           const void *of, int64_t lx, int64_t n, int64_t a, int64_t b);
 
 // y[k] = the sum of channel k of `of`, which has this shape (cuda_batch.cu).
 const char *cuda_channel_sums(cuda_context *x, const hap_tensor *of, const cuda_last *shape,
                               hap_tensor *y);
+// y[r] = the sum of row r of `of` as [rows, places], images and channels their rows: *taken where
+// rows are short (CUDA_PLACE_SUMS).
+enum { CUDA_PLACE_SUMS = 1024 };
+const char *cuda_place_sums(cuda_context *x, const hap_tensor *of, int64_t rows, int64_t places,
+                            hap_tensor *y, bool *taken);
 
 // --- for cuda_shadow.c and cuda_lay.c ---
 bool cuda_last_turns(const cuda_last *shape); // the two orders differ

@@ -158,6 +158,7 @@ typedef struct cuda_windows {
 typedef struct cuda_conv_tensors {
     hap_tensor *image, *weight, *result; // of conv: operands and output
     hap_tensor *bias;                    // of conv, or NULL
+    bool relu;                           // the result is relu of conv
 } cuda_conv_tensors;
 const char *cuda_cudnn_conv(cuda_context *x, const cuda_windows *v, const hap_op_call *c,
                             const cuda_conv_tensors *t, bool *taken, bool *added);

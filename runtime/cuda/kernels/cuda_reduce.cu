@@ -269,6 +269,11 @@ CUDA_ROW(sum)
         cuda_last shape = {s.size[0], s.size[1], s.size[2]};
         return cuda_channel_sums(x, a, &shape, y);
     }
+    if (!ints && s.n == 2 && s.summed[1]) {
+        bool taken;
+        CUDA_TRY(cuda_place_sums(x, a, s.size[0], s.size[1], y, &taken));
+        if (taken) return NULL;
+    }
     bool columns = !ints && kept > 1 && s.n >= 2 && s.n <= 3 && !s.summed[s.n - 1] &&
                    (s.n == 2 || s.size[0] <= 65535);
     int64_t cols = s.n ? s.size[s.n - 1] : 1;
