@@ -46,8 +46,8 @@ static hb_str event_of(pt_place *s, int start)
 static hb_str attr_text(pt *t, const ir_op_info *row, int k, const ir_attr *v)
 {
     static const char *const trans[] = {"HAP_NN", "HAP_NT", "HAP_TN"};
-    static const char *const types[IR_N_DTYPES] = {"HAP_F32", "HAP_BF16", "HAP_F16",
-                                                   "HAP_I64", "HAP_I32",  "HAP_BOOL"};
+    static const char *const types[IR_N_DTYPES] = {"HAP_F32", "HAP_BF16", "HAP_F16", "HAP_I64",
+                                                   "HAP_I32", "HAP_BOOL", "HAP_U8"};
     switch (row->attr[k].kind) {
     case IR_ATTR_INT:
         if (strcmp(row->attr[k].name, "trans") == 0 && v->i >= 0 && v->i < 3)

@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "ir", "export"))
 import hap_export  # noqa: E402
 
 import hap_models  # noqa: E402
+import resnet  # noqa: E402
 import vgg  # noqa: E402
 
 
@@ -218,6 +219,14 @@ def vgg19(gpus=8) -> Example:
         return Example(vgg.VGG(vgg.VGG19, 10, reduction="sum"), inputs, adamw(["*.bias"]), _META, vocab=10)
 
 
+def resnet_digits(batch=64) -> Example:
+    """Of the digits of scikit-learn (resnet-digits/rows): values 0 to 16, their mean 4.9, deviation 6."""
+    module = resnet.ResNet([16, 32, 64], 1, 10, 4.9, 6.0)
+    inputs = {"images": torch.zeros(batch, 8, 8, dtype=torch.uint8), "labels": torch.zeros(batch, dtype=torch.long)}
+    optimizer = {"name": "sgd", "lr": 0.05, "momentum": 0.9, "weight_decay": 5e-4, "schedule": {"warmup": 24, "cosine": 240}}
+    return Example(module, inputs, optimizer, vocab=10)
+
+
 def branches(k=8) -> Example:
     with torch.device("meta"):
         return Example(hap_models.Branches(k, 1024), {"x": torch.zeros(8192, 1024)}, adamw(["*.bias"]), _META)
@@ -238,7 +247,7 @@ def vit_tiny() -> Example:
 BY_NAME = {
     "mlp": mlp, "gpt2": gpt2, "gpt2-tiny": gpt2_tiny, "bert": bert, "bert-tiny": bert_tiny,
     "bert-hap": bert_hap, "bert-moe": bert_moe, "bert-moe-tiny": bert_moe_tiny, "vit": vit, "vit-tiny": vit_tiny,
-    "vgg19": vgg19, "branches": branches, "gpt3-175b": gpt3_175b, "gpt2-xl": gpt2_xl, "gpt2-8k": gpt2_8k,
+    "vgg19": vgg19, "resnet-digits": resnet_digits, "branches": branches, "gpt3-175b": gpt3_175b, "gpt2-xl": gpt2_xl, "gpt2-8k": gpt2_8k,
 }  # fmt: skip
 
 

@@ -166,6 +166,10 @@ static bool check_dtypes(const ir_graph *g, const ir_node *n, hb_arena *a, hb_st
 {
     const char *kinds = ir_op_of(n->op)->reads;
     int first = -1, n_kinds = (int)strlen(kinds);
+    if (strchr(ir_op_of(n->op)->dtypes, 'a') && n->attr[ir_attr_index(n->op, "dtype")].i == IR_U8) {
+        *why = hb_fmt(a, "%s: nothing makes u8, which is for inputs", ir_op_of(n->op)->name);
+        return false;
+    }
     for (int i = 0; i < n->n_in; i++) {
         ir_dtype t = operand(g, n, i)->dtype;
         char k = kinds[i < n_kinds ? i : n_kinds - 1];
@@ -178,6 +182,8 @@ static bool check_dtypes(const ir_graph *g, const ir_node *n, hb_arena *a, hb_st
             want = "bool";
         else if ((k == 'n' || k == 'N') && t == IR_BOOL)
             want = "a number";
+        else if (t == IR_U8 && k != '.')
+            want = "of another dtype (insert a cast)";
         else if (k == 'm' && t != IR_BOOL && !is_float(t))
             want = "bool or a float";
         if (want) {

@@ -264,11 +264,12 @@ int ir_attr_index(ir_op op, const char *name)
     return -1;
 }
 
-static const char *const dtype_names[IR_N_DTYPES] = {"f32", "bf16", "f16", "i64", "i32", "bool"};
+static const char *const dtype_names[IR_N_DTYPES] = {"f32", "bf16", "f16", "i64",
+                                                     "i32", "bool", "u8"};
 
 int64_t ir_dtype_bytes(ir_dtype t)
 {
-    static const int64_t bytes[IR_N_DTYPES] = {4, 2, 2, 8, 4, 1};
+    static const int64_t bytes[IR_N_DTYPES] = {4, 2, 2, 8, 4, 1, 1};
     hb_assert((int)t >= 0 && t < IR_N_DTYPES);
     return bytes[t];
 }

@@ -103,6 +103,10 @@ static void read_tensor(ir_reader *r, hb_str name, hb_pos at, const hb_tree *t)
         rd_error(r, dtype->at, "a parameter must be a float");
         good = false;
     }
+    if (good && form.dtype == IR_U8 && (kind == IR_BUFFER || kind == IR_CONST)) {
+        rd_error(r, dtype->at, "u8 is for inputs and what is read of them");
+        good = false;
+    }
     if (!good) return;
     int id = ir_add_tensor(r->g, name, kind, form.dtype, form.rank, form.dim);
     r->g->tensors.p[id].init = form.init;

@@ -168,7 +168,7 @@ bool rd_dtype(ir_reader *r, const hb_tree *t, ir_dtype *dtype)
     if (near)
         hb_hint(r->d, "did you mean '%s'?", near);
     else
-        hb_hint(r->d, "dtypes are f32, bf16, f16, i64, i32, bool");
+        hb_hint(r->d, "dtypes are f32, bf16, f16, i64, i32, bool, u8");
     return false;
 }
 

@@ -103,16 +103,20 @@ static void rule_flat(builder *b, const ir_graph *g, const ir_node *n, const ir_
     }
 }
 
+static bool is_float(ir_dtype t)
+{
+    return t == IR_F32 || t == IR_BF16 || t == IR_F16;
+}
+
 // Partial sums are floats: a bool or an integer (an index, a mask, a cast that truncates) is none.
 static unsigned linear_of(const ir_graph *g, const ir_node *n)
 {
     unsigned linear = ir_op_of(n->op)->linear;
     for (int i = 0; i < n->n_in; i++) {
         ir_dtype t = g->tensors.p[n->in[i]].dtype;
-        if (t == IR_I64 || t == IR_I32 || t == IR_BOOL) linear &= ~(1u << i);
+        if (!is_float(t)) linear &= ~(1u << i);
     }
-    ir_dtype y = g->tensors.p[n->out[0]].dtype;
-    return y == IR_I64 || y == IR_I32 || y == IR_BOOL ? 0 : linear;
+    return is_float(g->tensors.p[n->out[0]].dtype) ? linear : 0;
 }
 
 // A factor that an operand has and an output with reducer '-' has not leaves no meaning to that

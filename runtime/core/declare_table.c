@@ -88,10 +88,10 @@ static shape read_shape(reader *x)
 {
     shape s = {.type = HAP_F32};
     size_t n = strcspn(x->text, "[");
-    while (s.type <= HAP_BOOL &&
+    while (s.type <= HAP_U8 &&
            (strlen(hap_dtype_name(s.type)) != n || memcmp(hap_dtype_name(s.type), x->text, n) != 0))
         s.type++;
-    HAP_CK(x->r, s.type <= HAP_BOOL && x->text[n] == '[', "shape \"%s\": no dtype", x->text);
+    HAP_CK(x->r, s.type <= HAP_U8 && x->text[n] == '[', "shape \"%s\": no dtype", x->text);
     x->at = x->text + n + 1;
     while (*x->at != ']') {
         HAP_CK(x->r, s.rank < HAP_MAX_RANK, "shape \"%s\" has too many dims", x->text);

@@ -37,6 +37,9 @@ static void put(const filling *f, int64_t i, double x)
     case HAP_BOOL:
         ((uint8_t *)f->data)[i] = (uint8_t)(x < 0 || x > 0);
         break;
+    case HAP_U8:
+        ((uint8_t *)f->data)[i] = (uint8_t)x;
+        break;
     }
 }
 

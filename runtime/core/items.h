@@ -1,4 +1,4 @@
-// Types of a data file's elements: hap_dtype, and integers that no tensor has.
+// Types of a data file's elements: hap_dtype, and u16, which no tensor has.
 
 #ifndef HAP_RUNTIME_ITEMS_H
 #define HAP_RUNTIME_ITEMS_H
@@ -6,6 +6,6 @@
 #include "hap/runtime.h"
 
 typedef int hap_item;
-enum { HAP_ITEM_U8 = 64, HAP_ITEM_U16 };
+enum { HAP_ITEM_U16 = 64 };
 
 #endif

@@ -74,14 +74,12 @@ static const char *take_shape(text *t, hap_npy *f)
 
 const char *hap_item_name(hap_item type)
 {
-    return type == HAP_ITEM_U8    ? "u8"
-           : type == HAP_ITEM_U16 ? "u16"
-                                  : hap_dtype_name((hap_dtype)type);
+    return type == HAP_ITEM_U16 ? "u16" : hap_dtype_name((hap_dtype)type);
 }
 
 int64_t hap_item_bytes(hap_item type)
 {
-    return type == HAP_ITEM_U8 ? 1 : type == HAP_ITEM_U16 ? 2 : hap_dtype_bytes((hap_dtype)type);
+    return type == HAP_ITEM_U16 ? 2 : hap_dtype_bytes((hap_dtype)type);
 }
 
 static bool type_of(const char *descr, hap_item *type)
@@ -89,8 +87,8 @@ static bool type_of(const char *descr, hap_item *type)
     static const struct {
         const char *descr;
         hap_item type;
-    } known[] = {{"<f4", HAP_F32}, {"<i8", HAP_I64},     {"<i4", HAP_I32},     {"|b1", HAP_BOOL},
-                 {"<f2", HAP_F16}, {"|u1", HAP_ITEM_U8}, {"<u2", HAP_ITEM_U16}};
+    } known[] = {{"<f4", HAP_F32}, {"<i8", HAP_I64}, {"<i4", HAP_I32},     {"|b1", HAP_BOOL},
+                 {"<f2", HAP_F16}, {"|u1", HAP_U8},  {"<u2", HAP_ITEM_U16}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (!strcmp(descr, known[i].descr)) {
             *type = known[i].type;

@@ -23,7 +23,7 @@ static void shape_text(char *buf, int n, const char *type, int rank, const int64
 static bool widens(hap_item from, hap_dtype to)
 {
     if (from == (hap_item)to) return true;
-    bool small = from == HAP_ITEM_U8 || from == HAP_ITEM_U16;
+    bool small = from == HAP_U8 || from == HAP_ITEM_U16;
     return small ? to == HAP_I64 || to == HAP_I32 : from == (hap_item)HAP_I32 && to == HAP_I64;
 }
 
@@ -136,7 +136,7 @@ static int64_t integer(const unsigned char *p, hap_item type, int64_t i)
 {
     uint16_t u;
     int32_t s;
-    if (type == HAP_ITEM_U8) return p[i];
+    if (type == HAP_U8) return p[i];
     if (type == HAP_ITEM_U16) return memcpy(&u, p + 2 * i, 2), u;
     return memcpy(&s, p + 4 * i, 4), s;
 }

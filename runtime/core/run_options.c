@@ -166,7 +166,7 @@ static bool token_type(hap_options *o, const char *name)
     static const struct {
         const char *name;
         hap_item type;
-    } types[] = {{"u8", HAP_ITEM_U8}, {"u16", HAP_ITEM_U16}, {"i32", HAP_I32}, {"i64", HAP_I64}};
+    } types[] = {{"u8", HAP_U8}, {"u16", HAP_ITEM_U16}, {"i32", HAP_I32}, {"i64", HAP_I64}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (!strcmp(name, types[i].name)) {
             o->tokens = types[i].type;

@@ -18,6 +18,7 @@ int64_t hap_dtype_bytes(hap_dtype t)
     case HAP_I64:
         return 8;
     case HAP_BOOL:
+    case HAP_U8:
         return 1;
     }
     return 0;
@@ -25,8 +26,8 @@ int64_t hap_dtype_bytes(hap_dtype t)
 
 const char *hap_dtype_name(hap_dtype t)
 {
-    static const char *const name[] = {"f32", "bf16", "f16", "i64", "i32", "bool"};
-    return (unsigned)t <= HAP_BOOL ? name[t] : "?";
+    static const char *const name[] = {"f32", "bf16", "f16", "i64", "i32", "bool", "u8"};
+    return (unsigned)t <= HAP_U8 ? name[t] : "?";
 }
 
 int64_t hap_dim_size(const hap_dim *d)
@@ -156,7 +157,7 @@ hap_tensor *hap_tensor_declare(hap_rank *r, hap_segment seg, const int64_t *off,
            "a tensor is declared before mesh, classes and segments");
     HAP_CK(r, r->n_classes <= HAP_MAX_CLASSES, "%d classes of ranks", r->n_classes);
     HAP_CK(r, !r->in_step, "a tensor is declared inside the step");
-    HAP_CK(r, (unsigned)type <= HAP_BOOL, "no such type: %d", (int)type);
+    HAP_CK(r, (unsigned)type <= HAP_U8, "no such type: %d", (int)type);
     HAP_CK(r, (unsigned)seg <= SEG_LOCAL, "no such segment: %d", (int)seg);
     HAP_CK(r, rank >= 0 && rank <= HAP_MAX_RANK && (rank == 0 || dims), "a tensor of %d dims",
            rank);

@@ -97,6 +97,9 @@ static void add_slots(hap_dtype type, char *to, const char *slots, int members, 
     case HAP_I32:
         ADD(int32_t, int32_t, SAME, SAME)
         return;
+    case HAP_U8:
+        ADD(uint8_t, int, SAME, (uint8_t))
+        return;
     case HAP_BOOL: // "any"
         for (int64_t i = 0; i < n; i++) {
             uint8_t a = 0;

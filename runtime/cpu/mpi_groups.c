@@ -33,6 +33,7 @@ MPI_Datatype cpu_mpi_type(hap_dtype t)
     case HAP_I32:
         return MPI_INT32_T;
     case HAP_BOOL:
+    case HAP_U8:
         return MPI_UINT8_T;
     }
     return MPI_BYTE;

@@ -111,6 +111,9 @@ static void fill(void *p, hap_dtype type, int64_t n, double value)
     case HAP_BOOL:
         memset(p, value != 0, (size_t)n);
         break;
+    case HAP_U8:
+        memset(p, (uint8_t)value, (size_t)n);
+        break;
     case HAP_BF16:
     case HAP_F16:
         for (int64_t i = 0; i < n; i++)

@@ -236,6 +236,7 @@ const char *cpu_where(const hap_step_state *st, const hap_op_call *c)
     case HAP_BOOL:
         where_bool(&s, y->data, p->data, a->data, b->data);
         return NULL;
+    case HAP_U8:
     case HAP_BF16:
     case HAP_F16:
         break;

@@ -27,7 +27,8 @@ extern "C" {
 
 enum { HAP_MAX_RANK = 6, HAP_MAX_AXES = 2 };
 
-typedef enum { HAP_F32, HAP_BF16, HAP_F16, HAP_I64, HAP_I32, HAP_BOOL } hap_dtype; // as ir_dtype
+// as ir_dtype
+typedef enum { HAP_F32, HAP_BF16, HAP_F16, HAP_I64, HAP_I32, HAP_BOOL, HAP_U8 } hap_dtype;
 typedef enum { HAP_NN, HAP_NT, HAP_TN } hap_trans;
 typedef enum { SEG_SYM, SEG_LOCAL } hap_segment;
 

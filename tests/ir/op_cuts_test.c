@@ -103,6 +103,7 @@ static double get(const hap_tensor *t, int64_t i)
     case HAP_I32:
         return ((const int32_t *)t->data)[i];
     case HAP_BOOL:
+    case HAP_U8:
         return ((const uint8_t *)t->data)[i];
     case HAP_BF16:
     case HAP_F16:
@@ -125,6 +126,9 @@ static void set(hap_tensor *t, int64_t i, double v)
         break;
     case HAP_BOOL:
         ((uint8_t *)t->data)[i] = v != 0;
+        break;
+    case HAP_U8:
+        ((uint8_t *)t->data)[i] = (uint8_t)v;
         break;
     case HAP_BF16:
     case HAP_F16:

@@ -76,7 +76,7 @@ void coll_call(const hap_rank *r, hap_coll_call *c, hap_dtype *type)
     bool put = hap_form_put(form);
     if (form == FORM_TWO_LEVEL && r->n_axes == 1) form = FORM_FLAT;
     if (form == FORM_TWO_LEVEL) axes = 3u;
-    *type = (hap_dtype)coll_below(6);
+    *type = (hap_dtype)coll_below(7);
     bool max = kind == HAP_ALL_REDUCE && !put && (*type == HAP_BOOL || coll_chance(50));
     if (kind == HAP_ALL_REDUCE && put && *type == HAP_BOOL) *type = HAP_BF16;
     if (kind == HAP_REDUCE_SCATTER && *type == HAP_BOOL) *type = HAP_F32;
@@ -282,7 +282,7 @@ int coll_value(hap_dtype type, int64_t global, int rank, int item)
 {
     uint64_t h = coll_mix(coll_mix((uint64_t)global * 64 + (uint64_t)rank) + (uint64_t)item);
     int x = (int)(h >> 40 & 15u) - 3;
-    return type == HAP_BOOL ? x > 4 : x;
+    return type == HAP_BOOL ? x > 4 : type == HAP_U8 ? x + 3 : x;
 }
 
 double coll_get(const hap_tensor *t, int64_t i)
@@ -299,6 +299,7 @@ double coll_get(const hap_tensor *t, int64_t i)
     case HAP_I32:
         return (double)((const int32_t *)t->data)[i];
     case HAP_BOOL:
+    case HAP_U8:
         return ((const uint8_t *)t->data)[i];
     }
     return 0;
@@ -323,6 +324,7 @@ void coll_set(hap_tensor *t, int64_t i, int x)
         ((int32_t *)t->data)[i] = x;
         break;
     case HAP_BOOL:
+    case HAP_U8:
         ((uint8_t *)t->data)[i] = (uint8_t)x;
         break;
     }

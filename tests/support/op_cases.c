@@ -94,6 +94,9 @@ const op_case op_cases[] = {
     CASE(cast, "dtype=i64", "g2x6", PLAIN),
     CASE(cast, "dtype=bool", "z2x6", PLAIN),
     CASE(cast, "dtype=i32", "z2x6", PLAIN),
+    CASE(cast, "dtype=f32", "e2x6", PLAIN),
+    CASE(cast, "dtype=i64", "e2x6", PLAIN),
+    CASE(cast, "dtype=bool", "e2x6", PLAIN),
     CASE(neg, "", "f2x6", PLAIN),
     CASE(scale, "c=0.7", "f2x3x4", PLAIN),
     CASE(scale, "c=3", "z2x3", PLAIN),
@@ -269,6 +272,8 @@ static ir_dtype dtype_of(char letter)
         return IR_I32;
     case 'b':
         return IR_BOOL;
+    case 'e':
+        return IR_U8;
     default:
         return IR_F32;
     }
@@ -413,6 +418,9 @@ void op_case_fill(const op_case *c, int i, hap_tensor *t, uint64_t *state)
             break;
         case 'b':
             ((uint8_t *)t->data)[j] = (uint8_t)test_below(state, 2);
+            break;
+        case 'e':
+            ((uint8_t *)t->data)[j] = (uint8_t)test_below(state, 256);
             break;
         default:
             hb_bug("a letter of op_cases.h", __FILE__, __LINE__);

@@ -14,7 +14,7 @@
 //     i  i64 in [0, limit)      l  the same, a quarter of them -100               z  i64 in [-3, 3]
 //     d  float, distinct multiples of 1/4 in a row     u  the same, in the whole tensor
 //     q  as d, half of them 0 (never parameters)       v  two equal floats do occur: k / 2
-//     b  bool                                          o  i32 in [-3, 3]
+//     b  bool                   e  u8                  o  i32 in [-3, 3]
 // before: operand 0 is a reshape of a tensor of these dims; after: rows that consume output 0,
 //     "split:DIM:SIZES reshape:SHAPE". Both only refine the factors of the dims.
 typedef struct op_case {

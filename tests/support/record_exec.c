@@ -105,6 +105,7 @@ static double load(const hap_tensor *t, int64_t i)
     case HAP_I32:
         return (double)((const int32_t *)t->data)[i];
     case HAP_BOOL:
+    case HAP_U8:
         return (double)((const uint8_t *)t->data)[i];
     case HAP_BF16:
     case HAP_F16:
@@ -128,6 +129,9 @@ static void store(hap_tensor *t, int64_t i, double v)
         return;
     case HAP_BOOL:
         ((uint8_t *)t->data)[i] = isfinite(v) ? v != 0 : 0xff;
+        return;
+    case HAP_U8:
+        ((uint8_t *)t->data)[i] = isfinite(v) ? (uint8_t)v : 0xff;
         return;
     case HAP_BF16:
     case HAP_F16:

@@ -26,6 +26,7 @@ DTYPES = {
     "i64": torch.int64,
     "i32": torch.int32,
     "bool": torch.bool,
+    "u8": torch.uint8,
 }
 
 

@@ -19,6 +19,7 @@ DTYPES = {
     torch.int64: "i64",
     torch.int32: "i32",
     torch.bool: "bool",
+    torch.uint8: "u8",
 }
 
 

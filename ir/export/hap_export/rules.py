@@ -66,6 +66,8 @@ def cast(g, x, dtype):
         return x if x.dtype == dtype else x.to(dtype)
     if not isinstance(x, Tensor):
         return torch.tensor(x, dtype=dtype)
+    if dtype == torch.uint8:
+        g.fail("a computed value of type uint8", "make it of another type first: x.float()")
     if x.dtype == dtype:
         return x
     return g.emit("cast", [x], x.shape, dtype, dtype=dtype)

@@ -185,7 +185,7 @@ def test_sizes_of_haps_models(tmp_path):
 
 @pytest.mark.parametrize("name", [
     "mlp", "gpt2-tiny", "bert-tiny", "bert", "gpt2", "gpt3-175b", "bert-moe-tiny", "vit-tiny", "bert-hap", "bert-moe", "vit",
-    "vgg19", "branches",
+    "vgg19", "branches", "resnet-digits",
 ])  # fmt: skip
 def test_committed_examples_are_fresh(name, tmp_path):
     with open(os.path.join(ROOT, "examples", name, "graph.json")) as f:

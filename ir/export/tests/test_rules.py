@@ -776,3 +776,29 @@ def test_halves_are_refused(tmp_path):
 
     with pytest.raises(ExportError, match=r"w: a parameter of torch.bfloat16"):
         export(Half(None).bfloat16(), (), tmp_path / "g.json", kwargs=data())
+
+
+class Bytes(nn.Module):
+    def __init__(self, f):
+        super().__init__()
+        self.w, self.f = nn.Parameter(torch.ones(6)), f
+        self.register_buffer("mask", torch.tensor([3, 1, 4, 1, 5, 9], dtype=torch.uint8))
+
+    def forward(self, x):
+        return (self.f(self, x) * self.w).sum()
+
+
+def test_bytes(tmp_path):
+    x = {"x": torch.randint(0, 256, (4, 6, 6), generator=torch.Generator().manual_seed(3), dtype=torch.uint8)}
+    for f in (lambda m, x: x / 255, lambda m, x: x.transpose(1, 2)[:, 1:5].float().mean((1,)) - 0.5):
+        module = Bytes(f)
+        doc = export(module, (), tmp_path / "g.json", kwargs=x)
+        assert_same(module, doc, x)
+        assert doc["tensors"]["x"]["dtype"] == "u8" and ops(doc).count("cast") == 1
+    for f, match in (
+        (lambda m, x: (m.w * 2).to(torch.uint8) * x.float(), "a computed value of type uint8"),
+        (lambda m, x: (x + x).float(), "a computed value of type uint8"),
+        (lambda m, x: torch.where(x > 1.5, x, m.mask).float(), "uint8"),
+    ):
+        with pytest.raises(ExportError, match=match):
+            export(Bytes(f), (), tmp_path / "no.json", kwargs=x)

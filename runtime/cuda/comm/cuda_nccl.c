@@ -35,6 +35,7 @@ ncclDataType_t cuda_nccl_type(hap_dtype t)
     case HAP_I32:
         return ncclInt32;
     case HAP_BOOL:
+    case HAP_U8:
         return ncclUint8;
     }
     return ncclUint8;

@@ -178,6 +178,9 @@ static void pattern_of(hap_dtype type, double value, char out[16])
     case HAP_BOOL:
         one[0] = value != 0;
         break;
+    case HAP_U8:
+        one[0] = (unsigned char)value;
+        break;
     }
     for (int i = 0; i < 16; i++)
         out[i] = one[i % n];
