@@ -68,6 +68,13 @@ def fail(m):
         m.check("fail-puts", ["tests/cli/cli_run_test.sh", "cuda", "pushes"], 100)
 
 
+def faults(m):
+    """20 faults at random times in jobs of one rank each, four jobs at once: killed, stopped, in saves"""
+    commands = {f"faults.{seed}": (["tests/cli/faults.sh", "5", str(seed), m.backend], {})
+                for seed in range(2026, 2046, 5)}
+    m.together(commands, 200)
+
+
 def fail_tiles(m):
     """ranks killed and stopped while pairs run as lists of tiles, on 2 GPUs or more: one message each"""
     if m.gpus >= 2:

@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
-# Random faults in running jobs of CPU ranks: each time the job ends with one message, no process is
-# left, the newest checkpoint is whole and none that was written is lost. Ends after more than 15 s
-# are counted, those after more than 75 s (ranks that start have 60) are hangs.
+# Random faults in running jobs of three CPU ranks, or of one on a CUDA device: each time the job ends
+# with one message, no process is left, the newest checkpoint is whole and none that was written is
+# lost. Ends after more than 15 s are counted, those after more than 75 s (ranks that start have 60)
+# are hangs.
 #
-#   tests/cli/faults.sh [N [SEED]]    N faults (10; 250 at night, a fifth of them in saves), drawn from SEED
+#   tests/cli/faults.sh [N [SEED [cpu|cuda]]]
 #
-# Kinds: a rank is killed, crashes, stops; the launcher is killed; hapc is killed; a rank is killed
-# while a checkpoint is written; the disk of checkpoints is full (as root alone, who may make one).
-# They come at random times, from before the first call on.
+# N faults (10; 250 at night, a fifth of them in saves), drawn from SEED, which also says the kind to
+# begin with: a rank is killed, crashes, stops; the launcher is killed; hapc is killed; a rank is
+# killed while a checkpoint is written; the disk of checkpoints is full (as root alone, who may make
+# one). They come at random times, from before the first call on.
 set -u
 . tests/cli/one_message.sh
 hapc=${HAP_BUILD:?}/bin/hapc
 n=${1:-${HAP_NIGHTLY:+250}} n=${n:-10}
 seed=${2:-$(date +%s)}
+backend=${3:-cpu}
 RANDOM=$seed
 work=$(mktemp -d)
 run_pid=
@@ -38,8 +41,20 @@ npy() { # NAME DESCR SHAPE BYTES
 }
 npy image.npy '<f4' '(64, 784)' $((64 * 784 * 4))
 npy label.npy '<i8' '(64,)' $((64 * 8))
-run=("$hapc" run "$work/plan" --json --input "image=$work/image.npy" --input "label=$work/label.npy" --save "$work/saves" --keep 3)
-"$hapc" examples/mlp/graph.json clusters/laptop3.yaml --strategy dp-prop -q -o "$work/plan" || exit 1
+cluster=clusters/laptop3.yaml
+if [ "$backend" = cuda ]; then
+    cluster=$work/gpu.yaml
+    cat >"$cluster" <<'Y'
+name: gpu
+machines:
+  - name: host
+    devices: [{model: H200, count: 1}]
+    link: {bandwidth: 370 GB/s, latency: 3 us}
+source: datasheet
+Y
+fi
+run=("$hapc" run "$work/plan" --json --backend "$backend" --input "image=$work/image.npy" --input "label=$work/label.npy" --save "$work/saves" --keep 3)
+"$hapc" examples/mlp/graph.json "$cluster" --strategy dp-prop -q -o "$work/plan" || exit 1
 "${run[@]}" --steps 1 >"$work/out" 2>"$work/err" || { cat "$work/err"; exit 1; }
 
 all() { # pids of the job: hapc, mpirun, ranks
@@ -52,7 +67,7 @@ named() { # PATTERN: of them those whose program is so
         [[ "$(readlink "/proc/$p/exe" 2>/dev/null)" = $1 ]] && echo "$p"
     done
 }
-program="$HAPC_CACHE/*/program"
+program="$HAPC_CACHE/*/program" launcher='*/@(orterun|prterun|mpirun)'
 pick() { # one of the lines of stdin
     local all
     mapfile -t all
@@ -73,7 +88,7 @@ inject() { # what it hits goes to $hit
         [ -n "$hit" ] && kill "-${kind^^}" "$hit" 2>/dev/null
         ;;
     launcher)
-        hit=$(named '*/orterun' | pick)
+        hit=$(named "$launcher" | pick)
         [ -n "$hit" ] && kill -KILL "$hit" 2>/dev/null
         ;;
     hapc) hit=$run_pid && kill -KILL "$run_pid" ;;
@@ -113,11 +128,11 @@ one() {
     code=$?
     run_pid=
     rm -f "$work/saves/full"
-    for try in $(seq 50); do [ -z "$(named "$program")$(named '*/orterun')" ] && break; sleep 0.1; done
-    if [ -n "$(named "$program")$(named '*/orterun')" ]; then
+    for try in $(seq 50); do [ -z "$(named "$program")$(named "$launcher")" ] && break; sleep 0.1; done
+    if [ -n "$(named "$program")$(named "$launcher")" ]; then
         orphans=$((orphans + 1))
-        fail "left: $(named "$program") $(named '*/orterun')"
-        kill -KILL $(named "$program") $(named '*/orterun')
+        fail "left: $(named "$program") $(named "$launcher")"
+        kill -KILL $(named "$program") $(named "$launcher")
     fi
     if [ "$kind" != hapc ]; then
         # A disk that is full before the first step is refused as bad input.
@@ -147,7 +162,7 @@ checkpoints() { # EVERY: what was written before the fault is there, and the nex
 
 kinds=(kill save segv stop hapc save kill launcher ${disk:+full} kill)
 for i in $(seq "$n"); do
-    kind=${kinds[(i - 1) % ${#kinds[@]}]}
+    kind=${kinds[(seed + i - 1) % ${#kinds[@]}]}
     one
 done
 echo "$n faults, seed $seed: $hangs hangs, $late after 15 s (worst $((worst / 10)).$((worst % 10)) s), $orphans orphans, $lost checkpoints lost or torn, $fails wrong"
