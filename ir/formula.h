@@ -47,7 +47,8 @@ typedef struct ir_formulas {
     ir_formula alt[IR_MAX_ALTS];
     int n_windows;
     ir_window window[IR_MAX_WINDOWS];
-    int n_given; // letters whose sizes are attributes
+    unsigned counted; // bit letter - 'a': ops.def
+    int n_given;      // letters whose sizes are attributes
     struct {
         char letter;
         int8_t attr, entry, of; // entry `entry` of the `of` of an attribute of integers; of 0: it

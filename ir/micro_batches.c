@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "ir/factors.h"
+#include "ir/formula.h"
 #include "ir/names.h"
 
 typedef struct splitting {
@@ -83,62 +84,32 @@ static bool holds(const ir_rule_dim *dims, int rank, int k)
     return ir_rule_find(dims, rank, k, &dim, &pos);
 }
 
-// Rows whose meaning hangs on the size of a dim or on the index along it (a class, a position).
+static bool counted(const ir_fdim *d, unsigned letters)
+{
+    bool all = d->n > 0;
+    for (int i = 0; i < d->n; i++)
+        all = all && letters & 1u << (d->letter[i] - 'a');
+    return all;
+}
+
+// Does factor k stand in a dim that the op counts along (ops.def)?
 static bool counts_along(const splitting *s, int node, int k)
 {
     const ir_node *n = &s->g->nodes.p[node];
+    unsigned letters = ir_row_formulas(n->op)->counted;
+    if (!letters) return false;
+    const ir_formula *f = ir_node_formula(n);
     const ir_rule *r = s->f->rule[node];
-    int last = n->n_in > 0 ? s->g->tensors.p[n->in[0]].rank - 1 : -1;
-    const ir_rule_dim *d = NULL;
-    switch ((int)n->op) {
-    case IR_OP_sdpa:
-        d = &r->in[0][2];
-        break;
-    case IR_OP_sdpa_bwd:
-        d = &r->in[1][2];
-        break;
-    case IR_OP_embedding:
-        d = &r->in[0][0];
-        break;
-    case IR_OP_expert_linear:
-        d = &r->in[2][0];
-        break;
-    case IR_OP_embedding_bwd:
-    case IR_OP_expert_linear_dw:
-        d = &r->out[0][0];
-        break;
-    case IR_OP_gather_bwd:
-        d = &r->out[0][s->g->tensors.p[n->out[0]].rank - 1];
-        break;
-    case IR_OP_conv: // of channels, whose groups an attribute counts
-    case IR_OP_conv_transposed:
-    case IR_OP_conv_dw:
-        d = &r->in[0][1];
-        break;
-    case IR_OP_gather:
-    case IR_OP_top_index:
-    case IR_OP_target_logit:
-    case IR_OP_ce_bwd:
-    case IR_OP_row_m2:
-    case IR_OP_norm_apply:
-    case IR_OP_norm_bwd_stats:
-    case IR_OP_norm_bwd:
-    case IR_OP_norm_bwd_params:
-    case IR_OP_rms_apply:
-    case IR_OP_rms_bwd_stats:
-    case IR_OP_rms_bwd:
-    case IR_OP_rms_bwd_params:
-        d = &r->in[0][last];
-        break;
-    case IR_OP_batch_m2: // of the entries of a channel
-    case IR_OP_batch_apply:
-    case IR_OP_batch_bwd_stats:
-    case IR_OP_batch_bwd:
-        return holds(&r->in[0][0], 1, k) || holds(&r->in[0][2], 1, k);
-    default:
-        return false;
+    for (int i = 0; i < n->n_in + n->n_out; i++) {
+        bool in = i < n->n_in;
+        int o = in ? i : i - n->n_in, t = in ? n->in[o] : n->out[o];
+        const ir_foperand *x = in ? &f->in[o] : &f->out[o];
+        const ir_rule_dim *dims = in ? r->in[o] : r->out[o];
+        int first = s->g->tensors.p[t].rank - x->n; // of the dims behind leading ones
+        for (int d = 0; d < x->n; d++)
+            if (counted(&x->dim[d], letters) && holds(&dims[first + d], 1, k)) return true;
     }
-    return holds(d, 1, k);
+    return false;
 }
 
 // A random op's micro-batch must be a run of the mask: the batch is the outermost factor.

@@ -14,7 +14,8 @@ typedef struct {
 // One op as it is written.
 typedef struct {
     const char *name, *vjp;
-    const char *formula, *attrs, *sizes, *windows, *dtypes, *linear, *reducers, *any_float;
+    const char *formula, *attrs, *sizes, *windows, *counted, *dtypes, *linear, *reducers,
+        *any_float;
     const char *point, *text, *note;
     flops_field flops;
     ir_role role;
@@ -170,6 +171,8 @@ static void parse_formula(ir_op_info *r, const source_row *s, ir_formulas *f)
     ir_formula_parse(r->formula, f);
     if (s->windows) ir_windows_parse(s->windows, f);
     if (s->sizes) ir_sizes_parse(s->sizes, r, f);
+    for (const char *c = s->counted; c && *c; c++)
+        f->counted |= 1u << (*c - 'a');
     set_arity(r, f);
     for (int a = 0; a < f->n && r->flops_kind == IR_FLOPS_DENSE; a++)
         r->by_rows |= (unsigned)goes_by_rows(&f->alt[a]) << a;
