@@ -204,12 +204,16 @@ def _windows(step, pads, holes) -> dict:
 def _conv_transposed(g, x, w, bias=None, stride=1, padding=0, _output_padding=0, groups=1, dilation=1):
     rank = len(w.shape) - 2
     _plain_images(g, x, rank, "a transposed convolution")
-    of = _windows(*(per_dim(v, rank) for v in (stride, padding, dilation)))
-    size = [1] * (2 - rank) + list(g.out.shape[2:])
-    plane = tuple(g.out.shape[:2]) + tuple(size)
-    y = g.emit("conv_transposed", [_on_plane(g, x), _on_plane(g, w)], plane, g.out.dtype, **of, size=size, groups=groups)
-    y = reshape(g, y, g.out.shape)
+    y = conv_transposed(g, x, w, g.out.shape, *(per_dim(v, rank) for v in (stride, padding, dilation)), groups)
     return y if bias is None else g.emit("add", [y, reshape(g, bias, tuple(bias.shape) + (1,) * rank)], y.shape, y.dtype)
+
+
+def conv_transposed(g, x, w, shape, step, pads, holes, groups):
+    """The transposed convolution of x with w, whose result has `shape`; a number a dim of places."""
+    size = [1] * (4 - len(shape)) + list(shape[2:])
+    of = dict(_windows(step, pads, holes), size=size, groups=groups)
+    ins, plane = [_on_plane(g, x), _on_plane(g, w)], tuple(shape[:2]) + tuple(size)
+    return reshape(g, g.emit("conv_transposed", ins, plane, x.dtype, **of), shape)
 
 
 @rule("max_pool1d", "max_pool2d")

@@ -8,6 +8,7 @@ import torch
 
 from .consts import uniform_value
 from .graph import MAX_IN, MAX_OUT, Tensor
+from .lower_dense import conv_transposed
 from .lower_points import compare
 from .rules import along, cast, detach, expand, iota, last, reshape, rule, shape_of, slice_, swap, transpose
 
@@ -525,16 +526,16 @@ _RESIZED = {
 
 @rule("upsample_nearest1d", "upsample_nearest2d", "upsample_linear1d", "upsample_bilinear2d")
 def _upsample(g, x, *args):
-    """Along each dim of places: entries repeated where the result has a whole number of them, else a matmul
-    by the weights that PyTorch gives the places."""
+    """Along each dim of places: where the result has a whole number of places for each, entries repeated or
+    windows of weights; else a matmul by the weights that PyTorch gives the places."""
     mode, rank = _RESIZED[str(g.fx.target).rpartition(".")[0]]
     corners = bool(args[1]) if len(args) > 1 and isinstance(args[1], bool) else None
     by = args[-1] if isinstance(args[-1], (list, tuple)) else None  # the scale that was asked for, which steps places
     for i in range(rank):
         dim, n = 2 + i, x.shape[2 + i]
         want = g.out.shape[dim]
-        if mode == "nearest" and want % n == 0 and (by is None or by[i] == want // n):
-            x = _repeated(g, x, dim, want // n)
+        if want % n == 0 and (by is None or by[i] == want // n) and not corners:
+            x = (_repeated if mode == "nearest" else _blended)(g, x, dim, want // n)
         elif want != n or (by is not None and by[i] != 1):
             x = _resized(g, x, dim, want, mode, corners, by and by[i])
     return x
@@ -547,6 +548,23 @@ def _repeated(g, x, dim: int, times: int):
     one, many = (shape[: dim + 1] + [k] + shape[dim + 1 :] for k in (1, times))
     shape[dim] *= times
     return reshape(g, expand(g, reshape(g, x, one), many), shape)
+
+
+def _blended(g, x, dim: int, times: int):
+    """Each place becomes `times`, each a mean of the two places that are nearest, by their distance: windows
+    whose weights fall off from the middle, over x with its ends doubled."""
+    if times == 1:
+        return x
+    n, rank = x.shape[dim], len(x.shape) - 2
+    x = concat(g, [slice_(g, x, dim, 0, 1), x, slice_(g, x, dim, n - 1, n)], dim)
+    before = times // 2  # places of the result in a window, before those of its entry
+    off = (torch.arange(times + 2 * before, dtype=torch.float64) - before + 0.5) / times - 0.5
+    taps, of = [1] * rank, ([1] * rank, [0] * rank)
+    taps[dim - 2], of[0][dim - 2], of[1][dim - 2] = len(off), times, before + times
+    weight = (1 - off.abs()).to(x.dtype).reshape(1, 1, *taps).expand(x.shape[1], 1, *taps).contiguous()
+    shape = list(x.shape)
+    shape[dim] = n * times
+    return conv_transposed(g, x, weight, tuple(shape), *of, [1] * rank, x.shape[1])
 
 
 def _resized(g, x, dim: int, want: int, mode: str, corners, by):

@@ -641,6 +641,9 @@ CONVOLUTIONS = {
     "bilinear, corners": (
         nn.Sequential(nn.Conv2d(3, 4, 3), nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)), (3, 5, 4)
     ),
+    "bilinear, whole factors": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.Upsample(scale_factor=(2, 3), mode="bilinear")), (3, 5, 4)),
+    "bilinear, to a size": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.Upsample((12, 2), mode="bilinear")), (3, 5, 4)),
+    "linear, from one place": (nn.Sequential(nn.Conv1d(3, 4, 3), nn.Upsample(scale_factor=5, mode="linear")), (3, 3)),
     "linear, scaled": (nn.Sequential(nn.Conv1d(3, 4, 3), nn.Upsample(scale_factor=1.6, mode="linear")), (3, 7)),
     "normed weight": (nn.utils.parametrizations.weight_norm(nn.Conv1d(3, 4, 3), dim=2), (3, 7)),
     "adaptive": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d((3, 2))), (3, 8, 6)),
