@@ -7,7 +7,8 @@
 #include "ir/variant.h"
 #include "synth/search/search_stages.h"
 
-// --stages 0-5@m0,6-11@m1+m2: layers, from 0 on, and the machines that have them.
+// --stages 0-5@m0,6-8@m1:0-1,9-11@m1:2+m2: layers, from 0 on, and the machines that have them, or
+// devices of these, counted from 0.
 typedef struct reader {
     hb_arena *a;
     hb_source src;
@@ -15,8 +16,9 @@ typedef struct reader {
     hb_diag *d;
     const cl_cluster *c;
     int n_layers;
-    int *stage_of; // by machine, -1 none
+    int *stage_of; // by rank, -1 none
     HB_VEC(syn_stage_wish) wishes;
+    HB_VEC(bool *) devices; // of each
 } reader;
 
 static void wrong(reader *r, const char *at, hb_str what)
@@ -62,22 +64,83 @@ static bool read_layers(reader *r, int expected, int *last)
     return true;
 }
 
-static bool read_machine(reader *r, bool *machine)
+// A number below `end`.
+static bool read_device(reader *r, hb_str machine, int end, int *out)
 {
-    size_t n = strcspn(r->at, ",+");
-    hb_str name = {r->at, n};
+    const char *from = r->at;
+    int n = 0;
+    for (; *r->at >= '0' && *r->at <= '9' && n < end; r->at++)
+        n = 10 * n + (*r->at - '0');
+    if (r->at == from) {
+        wrong(r, from, HB_STR("a device's number is wanted here"));
+        return false;
+    }
+    *out = n;
+    if (n < end) return true;
+    wrong(r, from,
+          hb_fmt(r->a, "machine '%.*s' has no such device: it has %d, from 0 on", HB_ARG(machine),
+                 end));
+    return false;
+}
+
+// "", ":0-3" or ":2" behind a machine's name: all its devices or some that follow each other.
+static bool read_part(reader *r, const cl_machine *m, int *first, int *last)
+{
+    *first = 0;
+    *last = m->n_ranks - 1;
+    if (*r->at != ':') return true;
+    r->at++;
+    const char *from = r->at;
+    if (!read_device(r, m->name, m->n_ranks, first)) return false;
+    *last = *first;
+    if (*r->at != '-') return true;
+    r->at++;
+    if (!read_device(r, m->name, m->n_ranks, last)) return false;
+    if (*first <= *last) return true;
+    wrong(r, from, HB_STR("devices are named in ascending order"));
+    return false;
+}
+
+static bool take_part(reader *r, const char *at, const cl_machine *m, bool *device)
+{
+    int first, last;
+    if (!read_part(r, m, &first, &last)) return false;
+    for (int k = m->first_rank; k < m->first_rank + m->n_ranks; k++) {
+        bool wanted = first <= k - m->first_rank && k - m->first_rank <= last;
+        if (device[k] && !wanted) { // its devices are to follow each other
+            wrong(r, at,
+                  hb_fmt(r->a, "not supported: two parts of machine '%.*s' in one stage",
+                         HB_ARG(m->name)));
+            return false;
+        }
+        if (wanted && r->stage_of[k] >= 0) {
+            hb_str what = m->n_ranks == last - first + 1
+                              ? HB_STR("")
+                              : hb_fmt(r->a, "device %d of ", k - m->first_rank);
+            wrong(r, at,
+                  hb_fmt(r->a, "not supported: %.*smachine '%.*s' has stage %d already",
+                         HB_ARG(what), HB_ARG(m->name), r->stage_of[k]));
+            return false;
+        }
+        if (!wanted) continue;
+        device[k] = true;
+        r->stage_of[k] = r->wishes.n;
+    }
+    return true;
+}
+
+static bool read_machine(reader *r, bool *device)
+{
+    size_t n = strcspn(r->at, ",+:");
+    const char *at = r->at, *end = at + n;
+    hb_str name = {at, n};
     bool any = false;
     for (int m = 0; m < r->c->n_machines; m++) {
         if (!hb_glob(name, r->c->machine[m].name)) continue;
         any = true;
-        if (r->stage_of[m] >= 0) {
-            wrong(r, r->at,
-                  hb_fmt(r->a, "not supported: machine '%.*s' has stage %d already",
-                         HB_ARG(r->c->machine[m].name), r->stage_of[m]));
-            return false;
-        }
-        machine[m] = true;
-        r->stage_of[m] = r->wishes.n;
+        r->at = at + n;
+        if (!take_part(r, at, &r->c->machine[m], device)) return false;
+        end = r->at;
     }
     if (!any) {
         const char **names = HB_ARRAY(r->a, const char *, r->c->n_machines + 1);
@@ -88,7 +151,7 @@ static bool read_machine(reader *r, bool *machine)
         if (near) hb_hint(r->d, "did you mean '%s'?", near);
         return false;
     }
-    r->at += n;
+    r->at = end;
     return true;
 }
 
@@ -97,7 +160,7 @@ static bool read_stages(reader *r)
     int next = 0, last;
     for (;; r->at++) {
         syn_stage_wish w = {.first_layer = next};
-        bool *machine = HB_ARRAY(r->a, bool, r->c->n_machines + 1);
+        bool *device = HB_ARRAY(r->a, bool, r->c->n_ranks + 1);
         if (!read_layers(r, next, &last)) return false;
         if (*r->at != '@') {
             wrong(r, r->at, HB_STR("'@' and the stage's machines are wanted here"));
@@ -105,10 +168,10 @@ static bool read_stages(reader *r)
         }
         do {
             r->at++;
-            if (!read_machine(r, machine)) return false;
+            if (!read_machine(r, device)) return false;
         } while (*r->at == '+');
-        w.machine = machine;
         HB_PUSH(r->a, &r->wishes, w);
+        HB_PUSH(r->a, &r->devices, device);
         next = last + 1;
         if (*r->at == 0) break;
         if (r->wishes.n == IR_MAX_STAGES) {
@@ -130,8 +193,7 @@ static bool models(hb_arena *a, const cli_inputs *in, const reader *r, cost_mode
 {
     for (int s = 0; s < r->wishes.n; s++) {
         rank[s] = HB_ARRAY(a, int, in->cluster->n_ranks + 1);
-        if (!syn_stage_model(a, &in->model, r->wishes.p[s].machine, rank[s], &m[s], d))
-            return false;
+        if (!syn_stage_model(a, &in->model, r->devices.p[s], rank[s], &m[s], d)) return false;
     }
     return true;
 }
@@ -190,9 +252,9 @@ int cli_plan_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, con
     reader r = {.a = a, .at = x->text, .d = d, .c = in->cluster};
     r.src = (hb_source){HB_STR("--stages"), {x->text, strlen(x->text)}};
     r.n_layers = ir_layers(a, in->g, NULL);
-    r.stage_of = HB_ARRAY(a, int, in->cluster->n_machines + 1);
-    for (int m = 0; m < in->cluster->n_machines; m++)
-        r.stage_of[m] = -1;
+    r.stage_of = HB_ARRAY(a, int, in->cluster->n_ranks + 1);
+    for (int k = 0; k < in->cluster->n_ranks; k++)
+        r.stage_of[k] = -1;
     cost_model m[IR_MAX_STAGES];
     int *rank[IR_MAX_STAGES];
     syn_staged_result res = {.status = SYN_INFEASIBLE};

@@ -55,7 +55,7 @@ typedef struct cl_class {
 typedef struct cl_machine {
     hb_str name, host; // host empty: local
     int first_rank, n_ranks;
-    int first_of_host; // first rank of the real machine: first_rank, unless `emulate` made this one
+    int first_of_host; // first rank of the real machine: first_rank, unless this is a part of one
     int emulated_host; // number of the host to emulate, over the cluster; -1: a real machine
     double link_bandwidth, link_latency;
     bool peer; // its devices write into each other's memory: default of a machine of GPUs alone
@@ -85,9 +85,10 @@ cl_cluster *cl_read_source(hb_arena *a, const hb_source *src, const char *device
 // away), "network.bandwidth=100 Gbit/s", "machines.new.devices.H200.memory=80 GiB".
 cl_cluster *cl_read_changed(hb_arena *a, const char *path, const char *devices_path,
                             const hb_str *change, int n, hb_diag *d);
-// The machines that are marked, as a cluster of their own: classes and ranks are numbered anew.
+// The devices that are marked (by rank), as a cluster of their own: classes and ranks are numbered
+// anew. Of a machine they follow each other; if not all of it, its name says which: "m0:2-3".
 // rank: room for as many as c has; by rank of the part, that of c.
-cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *machine, int *rank);
+cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *device, int *rank);
 // The text of a cluster file without the ranks that are marked: machines and their links, hosts and
 // the network stay as they are, machines without devices go. src: a file that cl_read takes; at
 // least one rank is left. slowdown: by rank, the `slowdown` that the text says; NULL: as src.

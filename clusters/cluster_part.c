@@ -1,8 +1,16 @@
-// Some machines of a cluster as a cluster of their own.
+// Some devices of a cluster as a cluster of their own.
 
 #include "clusters/cluster.h"
 
-cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *machine, int *rank)
+// "m0:2" or "m0:0-1": devices of a machine, counted from 0.
+static hb_str part_name(hb_arena *a, const cl_machine *m, int first, int n)
+{
+    if (n == m->n_ranks) return m->name;
+    if (n == 1) return hb_fmt(a, "%.*s:%d", HB_ARG(m->name), first);
+    return hb_fmt(a, "%.*s:%d-%d", HB_ARG(m->name), first, first + n - 1);
+}
+
+cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *device, int *rank)
 {
     cl_cluster *out = hb_copy(a, c, sizeof *c);
     int to[CL_MAX_CLASSES];
@@ -16,8 +24,16 @@ cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *machine, int *
     out->cls = HB_ARRAY(a, cl_class, c->n_classes + 1);
     for (int m = 0; m < c->n_machines; m++) {
         cl_machine x = c->machine[m];
-        if (!machine[m]) continue;
-        for (int r = x.first_rank; r < x.first_rank + x.n_ranks; r++) {
+        int first = x.first_rank, end = first + x.n_ranks, n = 0;
+        while (first < end && !device[first])
+            first++;
+        while (first + n < end && device[first + n])
+            n++;
+        for (int r = first + n; r < end; r++)
+            hb_assert(!device[r] && "of a machine, devices that follow each other");
+        if (n == 0) continue;
+        x.name = part_name(a, &x, first - x.first_rank, n);
+        for (int r = first; r < first + n; r++) {
             int k = c->class_of[r];
             if (to[k] < 0) {
                 to[k] = out->n_classes++;
@@ -30,9 +46,9 @@ cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *machine, int *
             out->class_of[out->n_ranks] = to[k];
             out->machine_of[out->n_ranks++] = out->n_machines;
         }
-        x.first_of_host -= x.first_rank;
-        x.first_rank = out->n_ranks - x.n_ranks;
-        x.first_of_host += x.first_rank;
+        x.n_ranks = n;
+        x.first_rank = out->n_ranks - n;
+        x.first_of_host += x.first_rank - first;
         out->machine[out->n_machines++] = x;
     }
     if (out->n_machines == 1) out->network_bandwidth = out->network_latency = 0;

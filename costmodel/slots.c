@@ -21,10 +21,14 @@ typedef struct actor { // a stage
     int at;            // its next item
     bool begun;        // has done the work of it
     double since;      // when it began to work or to wait
-    int out, in;       // messages on its card
     double net, shown; // of the item it works at
-    HB_VEC(int) ports;
 } actor;
+
+typedef struct card {
+    int out, in;     // messages on it
+    double net;      // of the items that its stages work at
+    HB_VEC(int) use; // what goes over it: stages, then ports, as they are numbered in `going`
+} card;
 
 typedef struct play {
     hb_arena *a;
@@ -33,6 +37,7 @@ typedef struct play {
     const cost_port *port;
     line *line;
     actor *actor;
+    card *card;
     double now;
     going *of; // n stages, n_ports ports
     int *heap, in_heap;
@@ -73,18 +78,20 @@ static void leave(play *p, int what)
     settle(p, at);
 }
 
-// --- network cards ---
+// --- cards ---
 
 static double rate_of(const play *p, int what)
 {
     if (what < p->n) {
         const actor *x = &p->actor[what];
-        return 1 / (1 + x->shown * fmax(x->out, x->in));
+        if (p->stage[what].card < 0) return 1;
+        const card *c = &p->card[p->stage[what].card];
+        return 1 / (1 + x->shown * (fmax(c->out, c->in) + c->net - x->net));
     }
     const cost_port *q = &p->port[what - p->n];
     double flows = 1;
-    if (q->from >= 0) flows = fmax(flows, p->actor[q->from].out + p->actor[q->from].net);
-    if (q->to >= 0) flows = fmax(flows, p->actor[q->to].in + p->actor[q->to].net);
+    if (q->from >= 0) flows = fmax(flows, p->card[q->from].out + p->card[q->from].net);
+    if (q->to >= 0) flows = fmax(flows, p->card[q->to].in + p->card[q->to].net);
     return 1 / flows;
 }
 
@@ -99,13 +106,11 @@ static void change(play *p, int what)
     settle(p, x->at);
 }
 
-// Something began or ended on a stage's card.
-static void changed(play *p, int stage)
+// Something began or ended on a card.
+static void changed(play *p, int at)
 {
-    if (stage < 0) return;
-    change(p, stage);
-    for (int k = 0; k < p->actor[stage].ports.n; k++)
-        change(p, p->n + p->actor[stage].ports.p[k]);
+    for (int k = 0; at >= 0 && k < p->card[at].use.n; k++)
+        change(p, p->card[at].use.p[k]);
 }
 
 static void begin(play *p, int what, double sec)
@@ -121,8 +126,8 @@ static void begin(play *p, int what, double sec)
 static void count(play *p, int port, int by)
 {
     const cost_port *q = &p->port[port];
-    if (q->from >= 0) p->actor[q->from].out += by;
-    if (q->to >= 0) p->actor[q->to].in += by;
+    if (q->from >= 0) p->card[q->from].out += by;
+    if (q->to >= 0) p->card[q->to].in += by;
 }
 
 static void message_begins(play *p, int port)
@@ -138,10 +143,15 @@ static void message_begins(play *p, int port)
 static void transfers(play *p, int s, double net, double shown)
 {
     actor *x = &p->actor[s];
-    if (x->net == net && x->shown == shown) return;
+    int at = p->stage[s].card;
+    if (at < 0 || (x->net == net && x->shown == shown)) return;
+    card *c = &p->card[at];
     x->net = net;
     x->shown = shown;
-    changed(p, s);
+    c->net = 0;
+    for (int k = 0; k < c->use.n && c->use.p[k] < p->n; k++)
+        c->net += p->actor[c->use.p[k]].net;
+    changed(p, at);
 }
 
 // What stands behind the work of an item. False: it waits.
@@ -198,29 +208,33 @@ static void message_ends(play *p, int port)
     go_on(p, s);
 }
 
-static void set_up(play *p)
+static void set_up(play *p, int n_cards)
 {
     p->line = HB_ARRAY(p->a, line, p->n_ports + 1);
     p->actor = hb_alloc(p->a, sizeof *p->actor * (size_t)(p->n + 1));
+    p->card = hb_alloc(p->a, sizeof *p->card * (size_t)(n_cards + 1));
     p->of = HB_ARRAY(p->a, going, p->n + p->n_ports + 1);
     p->heap = HB_ARRAY(p->a, int, p->n + p->n_ports + 1);
     for (int i = 0; i < p->n + p->n_ports; i++)
         p->of[i].at = IDLE;
+    for (int s = 0; s < p->n; s++) {
+        p->stage[s].busy = p->stage[s].waits = p->stage[s].ends = 0;
+        if (p->stage[s].card >= 0) HB_PUSH(p->a, &p->card[p->stage[s].card].use, s);
+    }
     for (int i = 0; i < p->n_ports; i++) {
         const cost_port *q = &p->port[i];
         p->line[i].waits = -1;
-        if (q->from >= 0) HB_PUSH(p->a, &p->actor[q->from].ports, i);
-        if (q->to >= 0) HB_PUSH(p->a, &p->actor[q->to].ports, i);
+        if (q->from >= 0) HB_PUSH(p->a, &p->card[q->from].use, p->n + i);
+        if (q->to >= 0 && q->to != q->from) HB_PUSH(p->a, &p->card[q->to].use, p->n + i);
     }
-    for (int s = 0; s < p->n; s++)
-        p->stage[s].busy = p->stage[s].waits = p->stage[s].ends = 0;
 }
 
 bool cost_play_stages(hb_arena *a, int n_stages, cost_stage *stage, int n_ports,
-                      const cost_port *port, double *total, int *at_stage, int *at_item)
+                      const cost_port *port, int n_cards, double *total, int *at_stage,
+                      int *at_item)
 {
     play p = {.a = a, .n = n_stages, .n_ports = n_ports, .stage = stage, .port = port};
-    set_up(&p);
+    set_up(&p, n_cards);
     for (int s = 0; s < n_stages; s++)
         go_on(&p, s);
     while (p.in_heap > 0) {

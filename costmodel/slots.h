@@ -4,10 +4,10 @@
 // or waits for a message. A send costs the stage nothing more; a port carries one message after the
 // other, each for its seconds.
 //
-// Messages that leave a stage at the same time share its network card, and so do those that come to
-// it: each goes on at the rate that its busier end leaves it, 1 / (how many there are). What a
-// stage transfers inside itself meanwhile counts as far as it fills the time, and goes on as much
-// slower.
+// Messages that leave a card at the same time share it, and so do those that come to it: each goes
+// on at the rate that its busier end leaves it, 1 / (how many there are). What a stage transfers
+// inside itself over its card meanwhile counts as far as it fills the time, and goes on as much
+// slower. Several stages may have one card: parts of a machine.
 //
 // O(items log stages). False, if stages wait for each other in a circle: then *stage is one of them
 // and *item what it waits at.
@@ -24,23 +24,26 @@ typedef struct cost_item {
     int port; // -1: none
     bool send;
     int message; // its number, from 0 on, ascending on each port
-    float net; // share of its seconds that the stage's network card is busy with its own transfers
+    float net;   // share of its seconds that the stage's card is busy with its own transfers
     float shown; // share of them in which the stage does nothing else
 } cost_item;
 
 typedef struct cost_stage {
     int n;
     const cost_item *item;
+    int card;                 // -1: one that nothing else uses
     double *end;              // by item: when it has ended; filled, if not NULL
     double busy, waits, ends; // filled: seconds of work, of waiting for messages; when all is done
 } cost_stage;
 
 typedef struct cost_port {
     double sec;   // of a message that shares no card
-    int from, to; // stages whose cards it goes over, -1: one that nothing else goes over
+    int from, to; // cards that it goes over, -1: one that nothing else uses
 } cost_port;
 
+// Cards are numbered from 0, each below n_cards.
 bool cost_play_stages(hb_arena *a, int n_stages, cost_stage *stage, int n_ports,
-                      const cost_port *port, double *total, int *at_stage, int *at_item);
+                      const cost_port *port, int n_cards, double *total, int *at_stage,
+                      int *at_item);
 
 #endif

@@ -224,3 +224,12 @@ bool emit_kernels_hold(hb_arena *a, const char *dir, const record *r, hb_str *wh
         *why = hb_fmt(a, "kernels.cu: %s; program.c has fusions", reason);
     return there == wanted;
 }
+
+bool emit_no_kernels(hb_arena *a, const char *dir, hb_str *why)
+{
+    hb_str text = {0};
+    const char *reason = NULL;
+    if (!hb_read_file(a, hb_fmt(a, "%s/kernels.cu", dir).p, &text, &reason)) return true;
+    *why = HB_STR("kernels.cu:1: fusions of stages have no kernels");
+    return false;
+}

@@ -13,5 +13,7 @@
 // and fusions without the file, differ too. Blank lines and lines of comment do not count. False
 // with *why, which begins with "kernels.cu:LINE".
 bool emit_kernels_hold(hb_arena *a, const char *dir, const record *r, hb_str *why);
+// That DIR has none: of a plan of stages.
+bool emit_no_kernels(hb_arena *a, const char *dir, hb_str *why);
 
 #endif

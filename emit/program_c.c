@@ -165,9 +165,10 @@ static void int_table(pt *t, const char *head, const int64_t *v, int n)
 }
 
 // Where ranks run, if a GPU is not the one of its rank's place on the host, or something is
-// emulated.
+// emulated. A stage does not know who else is on its hosts: its GPUs are always named.
 static void print_places(pt *t)
 {
+    bool staged = t->stage[0] != 0;
     const syn_mesh *mesh = t->p->mesh;
     const cl_cluster *c = t->p->cluster;
     enum { DEVICE, SMS, HOST, N };
@@ -185,9 +186,10 @@ static void print_places(pt *t)
         v[DEVICE][r] = mesh->cluster_rank[r] - m->first_of_host;
         v[SMS][r] = k->sms;
         v[HOST][r] = m->emulated_host < 0 ? c->n_machines + m->first_of_host : m->emulated_host;
-        any[DEVICE] |= k->kind == CL_GPU && v[DEVICE][r] != place;
+        any[DEVICE] |= k->kind == CL_GPU && (staged || v[DEVICE][r] != place);
         any[SMS] |= k->sms > 0;
-        any[HOST] |= here && m->emulated_host != before->emulated_host;
+        any[HOST] |=
+            staged ? m->emulated_host >= 0 : here && m->emulated_host != before->emulated_host;
         before = m;
     }
     if (!any[DEVICE] && !any[SMS] && !any[HOST]) return;
@@ -226,7 +228,7 @@ void pt_declare(pt *t)
     for (int r = 0; r < mesh->n_ranks; r++)
         classes[r] = mesh->class_of[r];
     if (p->g->precision == IR_PRECISION_TF32) lines_text(l, 4, "hap_math(r, HAP_MATH_TF32);");
-    if (!t->stage[0]) print_places(t);
+    print_places(t);
     lines_text(l, 4, "hap_mesh(r, %d, (const int[]){%s});", mesh->n_axes, sizes.p);
     hb_str *item = HB_ARRAY(t->a, hb_str, mesh->n_ranks + 1);
     lines_fill(l, 4, HB_STR("hap_classes(r, (const int[]){"), item,

@@ -42,7 +42,7 @@ struct hap_rank {
     int n_axes, size[HAP_MAX_AXES], coord[HAP_MAX_AXES];
     int n_classes, class_id;
     const int *class_of;                 // by rank
-    const int *device, *sms, *nccl_host; // by rank, as hap_places has them; NULL: not said
+    const int *device, *sms, *nccl_host; // by member, as hap_places has them; NULL: not said
     hap_math_mode math;                  // of f32 matmuls
     bool emulated; // the backend gives some rank of the program other hardware than there is
     char *seg[2];  // by hap_segment; zeroed pages

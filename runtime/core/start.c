@@ -79,7 +79,7 @@ void hap_math(hap_rank *r, hap_math_mode mode)
 void hap_places(hap_rank *r, const int *device, const int *sms, const int *host)
 {
     HAP_CK(r, r->n_axes == 0, "hap_places after hap_mesh");
-    for (int i = 0; i < r->n_ranks; i++) {
+    for (int i = 0; i < r->n_members; i++) {
         HAP_CK(r, !device || device[i] >= 0, "rank %d has device %d", i, device[i]);
         HAP_CK(r, !sms || sms[i] >= 0, "rank %d has %d SMs", i, sms[i]);
         HAP_CK(r, !host || host[i] >= 0, "rank %d has host %d", i, host[i]);

@@ -77,10 +77,11 @@ hap_rank *hap_init(int *argc, char ***argv, const char *graph_sha, int n_ranks);
 // operands rounded to 11 bits, on devices that have it (hapc --precision tf32).
 typedef enum { HAP_MATH_F32, HAP_MATH_TF32 } hap_math_mode;
 void hap_math(hap_rank *r, hap_math_mode mode);
-// Where ranks run, said before hap_mesh if it is not the usual. Static tables of one entry a rank,
-// or NULL. device: of the rank's host (usual: its place among the ranks there). sms: how many SMs
-// it may use, 0 all. host: its host as NCCL is to see it; different ones are joined by sockets. The
-// last two emulate other hardware, and reports of steps say so. On CPUs no table has a meaning.
+// Where ranks run, said before hap_mesh if it is not the usual. Static tables of one entry a rank
+// (of the stage, where there are such), or NULL. device: of the rank's host (usual: its place among
+// the ranks there). sms: how many SMs it may use, 0 all. host: its host as NCCL is to see it;
+// different ones are joined by sockets. The last two emulate other hardware, and reports of steps
+// say so. On CPUs no table has a meaning.
 void hap_places(hap_rank *r, const int *device, const int *sms, const int *host);
 void hap_mesh(hap_rank *r, int n_axes, const int *sizes); // rank = coord0 * sizes[1] + coord1
 void hap_classes(hap_rank *r, const int *class_of_rank);

@@ -7,18 +7,38 @@
 
 // --- ports ---
 
-// Bytes of a buffer on each machine of a stage's cluster; their sum.
-static double bytes_by_machine(const syn_stage *s, int buffer, double *of)
+// The number of a rank of a stage in the whole cluster.
+static int whole_rank(const syn_stage *s, int r)
 {
-    const syn_program *p = s->program;
+    return s->cluster_rank[s->program->mesh->cluster_rank[r]];
+}
+
+// The machine that a stage lies on all by itself or with others, -1: it has several.
+static int machine_of(const syn_staged *p, const syn_stage *s)
+{
+    return s->cluster->n_machines > 1 ? -1 : p->cluster->machine_of[s->cluster_rank[0]];
+}
+
+// The machine that a port's message does not leave, -1.
+static int machine_of_port(const syn_staged *p, int port)
+{
+    const ir_port *x = &p->cut->ports.p[port];
+    int m = machine_of(p, &p->stage[x->from]);
+    return m == machine_of(p, &p->stage[x->to]) ? m : -1;
+}
+
+// Bytes of a buffer in each place, a device or a machine of the whole cluster; their sum.
+static double bytes_by_place(const syn_staged *p, const syn_stage *s, int buffer, bool device,
+                             double *of)
+{
+    const syn_program *q = s->program;
     double all = 0;
-    for (int m = 0; m < s->cluster->n_machines; m++)
-        of[m] = 0;
-    for (int r = 0; r < p->mesh->n_ranks; r++) {
-        const syn_tensor *t = &p->tensors.p[buffer];
-        double bytes = (double)(syn_local_elements(p->mesh, p->g, p->f, t->value, &t->state, r) *
+    for (int r = 0; r < q->mesh->n_ranks; r++) {
+        const syn_tensor *t = &q->tensors.p[buffer];
+        double bytes = (double)(syn_local_elements(q->mesh, q->g, q->f, t->value, &t->state, r) *
                                 ir_dtype_bytes(t->dtype));
-        of[s->cluster->machine_of[p->mesh->cluster_rank[r]]] += bytes;
+        int at = whole_rank(s, r);
+        of[device ? at : p->cluster->machine_of[at]] += bytes;
         all += bytes;
     }
     return all;
@@ -38,18 +58,18 @@ static void price_port(hb_arena *a, syn_staged *p, int port)
 {
     const ir_port *x = &p->cut->ports.p[port];
     const syn_stage *from = &p->stage[x->from], *to = &p->stage[x->to];
-    double *out = HB_ARRAY(a, double, p->cluster->n_machines + 1),
-           *in = HB_ARRAY(a, double, p->cluster->n_machines + 1), most = 0;
-    double held = bytes_by_machine(from, buffer_of(from->program, x->send, true), out);
-    double got = bytes_by_machine(to, buffer_of(to->program, x->recv, false), in);
-    for (int m = 0; m < from->cluster->n_machines && held > 0; m++)
-        most = fmax(most, got * out[m] / held);
-    for (int m = 0; m < to->cluster->n_machines; m++)
-        most = fmax(most, in[m]);
+    const cl_cluster *c = p->cluster;
+    int n = c->n_ranks, machine = machine_of_port(p, port);
+    bool inside = machine >= 0;
+    double *out = HB_ARRAY(a, double, n + 1), *in = HB_ARRAY(a, double, n + 1), most = 0;
+    double held = bytes_by_place(p, from, buffer_of(from->program, x->send, true), inside, out);
+    double got = bytes_by_place(p, to, buffer_of(to->program, x->recv, false), inside, in);
+    for (int i = 0; i < n; i++)
+        most = fmax(most, fmax(held > 0 ? got * out[i] / held : 0, in[i]));
+    double bandwidth = inside ? c->machine[machine].link_bandwidth : c->network_bandwidth,
+           latency = inside ? c->machine[machine].link_latency : c->network_latency;
     p->port_bytes[port] = got;
-    p->port_sec[port] =
-        p->cluster->network_latency +
-        (p->cluster->network_bandwidth > 0 ? most / p->cluster->network_bandwidth : 0);
+    p->port_sec[port] = latency + (bandwidth > 0 ? most / bandwidth : 0);
 }
 
 // --- stages ---
@@ -65,11 +85,10 @@ typedef struct cutting {
     const syn_program *p;
     syn_slot slot;
     cost_timeline time;
-    double *ends;       // by instr: seconds after the begin of its part, all classes done
-    double part[PARTS]; // seconds: before, forward, backward, weight gradients, behind
-    double last;        // of the last part of the last micro-batch's slot
-    double
-        net[PARTS + 1]; // seconds of own transfers over the network, by part; at the end: as `last`
+    double *ends;          // by instr: seconds after the begin of its part, all classes done
+    double part[PARTS];    // seconds: before, forward, backward, weight gradients, behind
+    double last;           // of the last part of the last micro-batch's slot
+    double net[PARTS + 1]; // seconds of own transfers over its card, by part; at the end: as `last`
     items first[PARTS], middle[PARTS], end[PARTS]; // of the first, the last and other micro-batches
     double shown;                                  // share of them that nothing hides
     double begin[PARTS]; // when they begin in the stage's own timeline, of the last micro-batch
@@ -136,10 +155,11 @@ static void cut_slots(cutting *c, const double *border)
 static void cut_transfers(cutting *c)
 {
     const cost_timeline *t = &c->time;
+    bool several = c->p->cluster->n_machines > 1; // else its card is the devices' own
     c->shown = t->comm > 0 ? fmin(fmax(1 - t->hidden / t->comm, 0), 1) : 0;
     for (int i = 0; i < c->p->instr.n; i++) {
         const syn_instr *in = &c->p->instr.p[i];
-        if (in->kind != SYN_START || !syn_crosses(c->p, in->axes)) continue;
+        if (in->kind != SYN_START || (several && !syn_crosses(c->p, in->axes))) continue;
         ir_turn part = syn_part_at(&c->slot, i);
         double sec = in->sec[0] / (once(c, i) ? 1 : syn_instr_slots(c->p, in));
         if (!once(c, i) || at_first(c, i)) c->net[part] += sec;
@@ -242,14 +262,14 @@ static void put_part(hb_arena *a, const cutting *c, ir_turn part, int m, items *
 }
 
 // The items of a stage in the order of its slots.
-static items put_stage(hb_arena *a, const syn_stage *s, const cutting *c, cost_stage *out)
+static items put_stage(hb_arena *a, const syn_stage *s, const cutting *c, int card, cost_stage *out)
 {
     items all = {0};
     put_part(a, c, IR_BEFORE, 0, &all);
     for (int i = 0; i < s->program->order.n; i++)
         put_part(a, c, s->program->order.p[i].turn, s->program->order.p[i].m, &all);
     if (c->slot.times > 1) put_part(a, c, IR_AFTER, 0, &all);
-    *out = (cost_stage){.n = all.item.n, .item = all.item.p};
+    *out = (cost_stage){.n = all.item.n, .item = all.item.p, .card = card};
     return all;
 }
 
@@ -271,7 +291,33 @@ struct syn_stage_prices {
     syn_staged *p;
     cutting *stage;
     cost_port *port;
+    int *card; // by stage: of its machines
 };
+
+// Each stage has two cards, one of its machines (number s), which it shares with stages on other
+// parts of them, and one of its devices (n + s), for what does not leave its machine.
+static int *cards_of_machines(hb_arena *a, const syn_staged *p)
+{
+    int *card = HB_ARRAY(a, int, p->n), *of = HB_ARRAY(a, int, p->cluster->n_machines + 1);
+    for (int m = 0; m < p->cluster->n_machines; m++)
+        of[m] = -1;
+    for (int s = 0; s < p->n; s++) {
+        card[s] = s;
+        for (int r = 0; r < p->stage[s].cluster->n_ranks; r++) {
+            int m = p->cluster->machine_of[p->stage[s].cluster_rank[r]];
+            int was = of[m] >= 0 ? card[of[m]] : s;
+            for (int t = 0; t < s; t++)
+                if (card[t] == was) card[t] = s;
+            of[m] = s;
+        }
+    }
+    return card;
+}
+
+static int card_of(const syn_stage_prices *x, int s)
+{
+    return x->p->stage[s].cluster->n_machines > 1 ? x->card[s] : x->p->n + s;
+}
 
 syn_stage_prices *syn_stage_prices_new(hb_arena *a, syn_staged *p)
 {
@@ -283,6 +329,7 @@ syn_stage_prices *syn_stage_prices_new(hb_arena *a, syn_staged *p)
     x->port = HB_ARRAY(a, cost_port, p->cut->ports.n + 1);
     for (int i = 0; i < p->cut->ports.n; i++)
         price_port(a, p, i);
+    x->card = cards_of_machines(a, p);
     syn_share_cards(x, true);
     for (int s = 0; s < p->n; s++)
         x->stage[s] = cut_stage(a, &p->stage[s]);
@@ -293,7 +340,10 @@ void syn_share_cards(syn_stage_prices *x, bool share)
 {
     for (int i = 0; i < x->p->cut->ports.n; i++) {
         const ir_port *q = &x->p->cut->ports.p[i];
-        x->port[i] = (cost_port){x->p->port_sec[i], share ? q->from : -1, share ? q->to : -1};
+        bool inside = machine_of_port(x->p, i) >= 0;
+        int from = inside ? x->p->n + q->from : x->card[q->from],
+            to = inside ? x->p->n + q->to : x->card[q->to];
+        x->port[i] = (cost_port){x->p->port_sec[i], share ? from : -1, share ? to : -1};
     }
 }
 
@@ -304,9 +354,9 @@ double syn_price_orders(syn_stage_prices *x)
     cost_stage *stage = HB_ARRAY(own, cost_stage, p->n);
     int at_stage = 0, at_item = 0;
     for (int s = 0; s < p->n; s++)
-        (void)put_stage(own, &p->stage[s], &x->stage[s], &stage[s]);
-    bool ends = cost_play_stages(own, p->n, stage, p->cut->ports.n, x->port, &p->predicted_sec,
-                                 &at_stage, &at_item);
+        (void)put_stage(own, &p->stage[s], &x->stage[s], card_of(x, s), &stage[s]);
+    bool ends = cost_play_stages(own, p->n, stage, p->cut->ports.n, x->port, 2 * p->n,
+                                 &p->predicted_sec, &at_stage, &at_item);
     hb_assert(ends && "the orders of a planner have no circle");
     for (int s = 0; s < p->n; s++) {
         p->stage[s].busy = stage[s].busy;
@@ -328,11 +378,11 @@ const syn_stage_piece **syn_stage_pieces(hb_arena *a, const syn_staged *p, int *
     own.stage = hb_copy(a, p->stage, sizeof *p->stage * (size_t)p->n);
     const syn_stage_prices *x = syn_stage_prices_new(a, &own);
     for (int s = 0; s < p->n; s++) {
-        all[s] = put_stage(a, &p->stage[s], &x->stage[s], &stage[s]);
+        all[s] = put_stage(a, &p->stage[s], &x->stage[s], card_of(x, s), &stage[s]);
         stage[s].end = HB_ARRAY(a, double, stage[s].n + 1);
     }
-    bool ends =
-        cost_play_stages(a, p->n, stage, p->cut->ports.n, x->port, &total, &at_stage, &at_item);
+    bool ends = cost_play_stages(a, p->n, stage, p->cut->ports.n, x->port, 2 * p->n, &total,
+                                 &at_stage, &at_item);
     hb_assert(ends && "what has been priced has no circle");
     for (int s = 0; s < p->n; s++) {
         n[s] = stage[s].n;

@@ -10,8 +10,9 @@
 // whose slots stand one after the other takes what syn_simulate says. A message goes over the
 // network: its latency and what the busiest machine of either end sends or gets, each receiver its
 // own part, all that hold a part sending as much of it. Messages of a stage share its network cards
-// with each other, as if all its machines had one, and with what collectives inside it send over
-// the network meanwhile (costmodel/slots.h).
+// with each other, as if all its machines had one, with those of stages on other parts of them, and
+// with what collectives inside it send over the network meanwhile (costmodel/slots.h). Between
+// stages on parts of one machine a message goes over its link, from device to device.
 typedef struct syn_stage_prices syn_stage_prices;
 
 // Fills seconds of stages and ports. Programs are priced. Lives in a, as the ports' seconds do.

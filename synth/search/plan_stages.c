@@ -90,10 +90,10 @@ static int planned_for(const planner *x, syn_staged *p, int s)
     return s;
 }
 
-bool syn_stage_model(hb_arena *a, const cost_model *m, const bool *machine, int *rank,
+bool syn_stage_model(hb_arena *a, const cost_model *m, const bool *device, int *rank,
                      cost_model *out, hb_diag *d)
 {
-    cl_cluster *part = cl_part(a, m->cluster, machine, rank);
+    cl_cluster *part = cl_part(a, m->cluster, device, rank);
     int most = 1;
     for (int k = 0; k < part->n_machines; k++) {
         part->machine[k].peer = false; // one-sided puts know no stages
@@ -101,7 +101,8 @@ bool syn_stage_model(hb_arena *a, const cost_model *m, const bool *machine, int 
     }
     *out = *m;
     out->cluster = part;
-    out->port_bandwidth = m->cluster->network_bandwidth / most;
+    out->port_bandwidth = m->cluster->n_machines > 1 ? m->cluster->network_bandwidth / most
+                                                     : m->cluster->machine[0].link_bandwidth;
     // Each has curves of its own, which look names up by class.
     if (m->curves) out->curves = cost_curves_read(a, m->cluster->curves.p, d);
     return !m->curves || out->curves;

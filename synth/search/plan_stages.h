@@ -8,7 +8,6 @@
 
 typedef struct syn_stage_wish {
     int first_layer;
-    const bool *machine;  // of the cluster, by number
     int under_way;        // micro-batches at most; 0: as memory allows
     syn_mesh_choice mesh; // where the options have none
 } syn_stage_wish;
@@ -19,9 +18,9 @@ typedef struct syn_staged_result {
     syn_staged *plan; // OK
 } syn_staged_result;
 
-// The cost model of a group of machines of m's cluster (rank: as cl_part fills it). False after
-// errors were added to d.
-bool syn_stage_model(hb_arena *a, const cost_model *m, const bool *machine, int *rank,
+// The cost model of devices of m's cluster (device, rank: as of cl_part). False after errors were
+// added to d.
+bool syn_stage_model(hb_arena *a, const cost_model *m, const bool *device, int *rank,
                      cost_model *out, hb_diag *d);
 
 // step: as syn_plan takes it. models, rank: by stage, as of syn_stage_model. Micro-batches as the

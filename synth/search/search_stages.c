@@ -87,6 +87,12 @@ static void find_kinds(searcher *x)
     }
 }
 
+static void mark_machine(const cl_cluster *c, int m, bool *device)
+{
+    for (int r = 0; r < c->machine[m].n_ranks; r++)
+        device[c->machine[m].first_rank + r] = true;
+}
+
 // The number of a group; its cost model is made when it is first named. -1 after an error.
 static int group_of(searcher *x, const int *take)
 {
@@ -97,13 +103,13 @@ static int group_of(searcher *x, const int *take)
             same = same && x->groups.p[g].take[k] == take[k];
         if (same) return g;
     }
-    bool *machine = HB_ARRAY(x->a, bool, x->m->cluster->n_machines + 1);
+    bool *device = HB_ARRAY(x->a, bool, x->m->cluster->n_ranks + 1);
     for (int k = 0; k < n; k++)
         for (int i = 0; i < take[k]; i++, all++)
-            machine[x->kinds.p[k].machine[i]] = true;
+            mark_machine(x->m->cluster, x->kinds.p[k].machine[i], device);
     group v = {.take = hb_copy(x->a, take, sizeof *take * (size_t)n), .n_machines = all};
     int *rank = HB_ARRAY(x->a, int, x->m->cluster->n_ranks + 1);
-    if (!syn_stage_model(x->a, x->m, machine, rank, &v.model, x->d)) return -1;
+    if (!syn_stage_model(x->a, x->m, device, rank, &v.model, x->d)) return -1;
     HB_PUSH(x->a, &x->groups, v);
     return g;
 }
@@ -377,14 +383,14 @@ static bool take_machines(searcher *x, hb_arena *a, const found *f, syn_stage_wi
     for (int s = 0; s < f->plan.n; s++) {
         const pl_stage *v = &f->plan.stage[s];
         const group *g = &x->groups.p[f->group[v->option]];
-        bool *machine = HB_ARRAY(a, bool, c->n_machines + 1);
+        bool *device = HB_ARRAY(a, bool, c->n_ranks + 1);
         for (int k = 0; k < x->kinds.n; k++)
             for (int i = 0; i < g->take[k]; i++)
-                machine[x->kinds.p[k].machine[used[k]++]] = true;
+                mark_machine(c, x->kinds.p[k].machine[used[k]++], device);
         syn_mesh_choice mesh = many(f) ? f->mesh[v->option] : SYN_MESH_AUTO;
-        wish[s] = (syn_stage_wish){v->first, machine, v->under_way, mesh};
+        wish[s] = (syn_stage_wish){v->first, v->under_way, mesh};
         rank[s] = HB_ARRAY(a, int, c->n_ranks + 1);
-        if (!syn_stage_model(a, x->m, machine, rank[s], &model[s], x->d)) return false;
+        if (!syn_stage_model(a, x->m, device, rank[s], &model[s], x->d)) return false;
     }
     return true;
 }

@@ -242,6 +242,13 @@ for s in $shares; do [ "$s" -le 100 ] || wrong "$s % hidden"; done
 grep -q '"coll_[a-z_]*:.*"args":{"hidden":0\.[0-9]*}}' "$work/gpus/trace.json" || wrong "no hidden share in trace.json"
 grep -q '"name":"op_.*"hidden"' "$work/gpus/trace.json" && wrong "a hidden share of an op"
 
+# Stages on parts of a machine: each says which GPUs it has.
+code 0 'layer 0 on host:2-3' $tiny clusters/h200x4.yaml --stages 0@host:2-3,1-2@host:0-1 -o "$work/parts"
+for device in 2 0; do
+    grep -q "static const int hap_device\[\] = {$device[,}]" "$work/parts/program.c" || wrong "no stage begins with device $device"
+done
+code 0 '^proved: ' check "$work/parts"
+
 code 0 'Devices' explain "$work/plan"
 code 0 'state S' explain "$work/plan" fc1.weight
 grep -q 'alternatives' "$work/out" || wrong "explain shows no alternatives"

@@ -419,6 +419,40 @@ START_TEST(emulated_hosts_are_machines)
 }
 END_TEST
 
+// Devices keep their place on the host, machines the names of what is left of them.
+START_TEST(parts_of_machines)
+{
+    cl_cluster *c = from_text("name: x\n"
+                              "machines:\n"
+                              "  - name: a\n"
+                              "    devices: [{model: H200, count: 2}, {model: H100, count: 2}]\n"
+                              "    link: {bandwidth: 370 GB/s, latency: 8 us}\n"
+                              "  - name: b\n"
+                              "    devices: [{model: H100, count: 2}]\n"
+                              "    link: {bandwidth: 300 GB/s, latency: 8 us}\n"
+                              "network: {bandwidth: 5 GB/s, latency: 50 us}\n");
+    bool device[6] = {false, false, true, true, false, true};
+    int rank[6];
+    cl_cluster *p = cl_part(arena, c, device, rank);
+    ck_assert_int_eq(p->n_ranks, 3);
+    ck_assert_int_eq(p->n_machines, 2);
+    ck_assert(hb_str_is(p->machine[0].name, "a:2-3"));
+    ck_assert(hb_str_is(p->machine[1].name, "b:1"));
+    ck_assert_int_eq(p->machine[0].n_ranks, 2);
+    ck_assert_int_eq(p->machine[1].first_rank, 2);
+    ck_assert_double_eq(p->network_bandwidth, 5e9);
+    for (int r = 0, host[] = {2, 3, 1}; r < 3; r++) {
+        ck_assert_int_eq(r - p->machine[p->machine_of[r]].first_of_host, host[r]);
+        ck_assert(hb_str_eq(p->cls[p->class_of[r]].name, c->cls[c->class_of[rank[r]]].name));
+    }
+    device[2] = device[3] = false;
+    p = cl_part(arena, p, device + 3, rank); // a part of a part
+    ck_assert_int_eq(p->n_ranks, 1);
+    ck_assert_double_eq(p->network_bandwidth, 0);
+    ck_assert_int_eq(-p->machine[0].first_of_host, 1);
+}
+END_TEST
+
 START_TEST(group_links)
 {
     cl_cluster *c = sample("a100x2-v100x2");
@@ -549,6 +583,7 @@ int main(void)
     tcase_add_test(c, launch_overheads_are_a_devices_own);
     tcase_add_test(c, classes_are_what_is_interchangeable);
     tcase_add_test(c, emulated_hosts_are_machines);
+    tcase_add_test(c, parts_of_machines);
     tcase_add_test(c, group_links);
     tcase_add_test(c, peers);
     tcase_add_test(c, the_name_depends_on_the_bytes_alone);

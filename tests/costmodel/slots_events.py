@@ -25,9 +25,10 @@ class Events:
     and ('done', place) and go on when that has happened. Between two events all flows go on at the rates that
     follow from which there are: nothing is kept but what is left of each."""
 
-    def __init__(self, ports):
+    def __init__(self, ports, cards):
         self.now = 0.0
-        self.ports = ports  # seconds, from, to
+        self.ports = ports  # seconds, from, to: cards
+        self.cards = cards  # by stage
         self.flows = []
         self.waiting = [[] for _ in ports]  # messages that the port has not begun
         self.busy = [False] * len(ports)
@@ -72,6 +73,10 @@ class Events:
         del self.own[s]
         self.go(process)
 
+    def transfers(self, card, but=None):
+        """What stages transfer over a card, but one."""
+        return sum(x[0] for s, x in self.own.items() if self.cards[s] == card and s != but)
+
     def rates(self):
         out, into = {}, {}
         for f in self.flows:
@@ -81,14 +86,16 @@ class Events:
                 into[b] = into.get(b, 0) + 1
         for f in self.flows:
             if f.port is None:
-                yield 1 / (1 + self.own[f.stage][1] * max(out.get(f.stage, 0), into.get(f.stage, 0)))
+                card = self.cards[f.stage]
+                others = max(out.get(card, 0), into.get(card, 0)) + self.transfers(card, f.stage)
+                yield 1 / (1 + self.own[f.stage][1] * others) if card >= 0 else 1
                 continue
             _, a, b = self.ports[f.port]
             flows = [1]
             if a >= 0:
-                flows.append(out[a] + self.own.get(a, (0, 0))[0])
+                flows.append(out[a] + self.transfers(a))
             if b >= 0:
-                flows.append(into[b] + self.own.get(b, (0, 0))[0])
+                flows.append(into[b] + self.transfers(b))
             yield 1 / max(flows)
 
     def run(self, processes):
@@ -112,9 +119,9 @@ def stage_process(s, items):
         yield "done", (s, i)
 
 
-def by_events(ports, stages):
+def by_events(ports, stages, cards):
     """None if stages wait for each other; else when each item ends, stage by stage."""
-    e = Events(ports)
+    e = Events(ports, cards)
     if not e.run([stage_process(s, items) for s, items in enumerate(stages)]):
         return None
     return [e.ended[s, i] for s, items in enumerate(stages) for i in range(len(items))]
@@ -122,10 +129,11 @@ def by_events(ports, stages):
 
 def play(player, games):
     text = []
-    for ports, stages in games:
-        text.append("game %d %d %s" % (len(stages), len(ports), " ".join("%r %d %d" % x for x in ports)))
-        for items in stages:
-            text.append("stage %d %s" % (len(items), " ".join("%r %d %d %d %r %r" % x for x in items)))
+    for ports, stages, cards in games:
+        n_cards = 1 + max([x for p in ports for x in p[1:]] + cards)
+        text.append("game %d %d %d %s" % (len(stages), len(ports), n_cards, " ".join("%r %d %d" % x for x in ports)))
+        for items, card in zip(stages, cards):
+            text.append("stage %d %d %s" % (len(items), card, " ".join("%r %d %d %d %r %r" % x for x in items)))
     out = subprocess.run([player], input="\n".join(text), capture_output=True, text=True, check=True).stdout
     answers = [[float(x) for x in line.split()] for line in out.splitlines()]
     assert len(answers) == len(games)
@@ -157,8 +165,10 @@ def random_game(r):
             first = [i for i, x in enumerate(items) if x[1] >= 0 and not x[2] and x[3] == 0]
             if first:
                 items.insert(0, items.pop(r.choice(first)))
-    cards = [tuple(x) if shared and r.random() < 0.8 else (-1, -1) for x in ends] if n > 1 else [(-1, -1)] * n_ports
-    return [(r.choice([0.0, r.random() * 2]),) + x for x in cards], stages
+    own = [r.choice([-1, s, r.randrange(n), n + s]) for s in range(n)]  # some on one card, or on one that ports have
+    at = [r.choice([s, own[s], n + s]) for s in range(n)]
+    ways = [(at[x[0]], at[x[1]]) if shared and r.random() < 0.8 else (-1, -1) for x in ends] if n > 1 else [(-1, -1)] * n_ports
+    return [(r.choice([0.0, r.random() * 2]),) + x for x in ways], stages, own
 
 
 def one_f_one_b(stages, links, micro, depth_times=1.0, end_seconds=None, shared=False):
@@ -193,7 +203,7 @@ def one_f_one_b(stages, links, micro, depth_times=1.0, end_seconds=None, shared=
             half(m, 1)
         game.append(items)
     ports = [x for s, sec in enumerate(links) for x in ((sec, s, s + 1), (sec, s + 1, s))]
-    return [x if shared else (x[0], -1, -1) for x in ports], game
+    return [x if shared else (x[0], -1, -1) for x in ports], game, list(range(n))
 
 
 def random_pipeline(r):

@@ -1,7 +1,7 @@
 // Plays games of stages that it reads (costmodel/slots.h), for tests/costmodel/slots_events.py:
 //
-//     game STAGES PORTS, for each port: SECONDS FROM TO (stages whose network cards it shares, or
-//     -1) stage ITEMS, for each item: SECONDS PORT SEND MESSAGE NET SHOWN
+//     game STAGES PORTS CARDS, for each port: SECONDS FROM TO (cards that it goes over, or -1)
+//     stage ITEMS CARD (or -1), for each item: SECONDS PORT SEND MESSAGE NET SHOWN
 //
 // For each game a line: 1 if it ends, the total, when each item ends.
 
@@ -34,6 +34,7 @@ static void read_stage(hb_arena *a, cost_stage *s)
 {
     word("stage");
     s->n = number();
+    s->card = number();
     cost_item *item = HB_ARRAY(a, cost_item, s->n + 1);
     s->end = HB_ARRAY(a, double, s->n + 1);
     for (int i = 0; i < s->n; i++) {
@@ -52,7 +53,7 @@ int main(void)
     char text[8];
     while (scanf("%7s", text) == 1) {
         hb_arena *a = hb_arena_new();
-        int n = number(), n_ports = number(), at_stage, at_item;
+        int n = number(), n_ports = number(), n_cards = number(), at_stage, at_item;
         cost_port *port = HB_ARRAY(a, cost_port, n_ports + 1);
         double total;
         for (int i = 0; i < n_ports; i++) {
@@ -63,7 +64,8 @@ int main(void)
         cost_stage *stage = HB_ARRAY(a, cost_stage, n);
         for (int s = 0; s < n; s++)
             read_stage(a, &stage[s]);
-        bool ends = cost_play_stages(a, n, stage, n_ports, port, &total, &at_stage, &at_item);
+        bool ends =
+            cost_play_stages(a, n, stage, n_ports, port, n_cards, &total, &at_stage, &at_item);
         printf("%d %.17g", ends, total);
         for (int s = 0; s < n; s++)
             for (int i = 0; i < stage[s].n && ends; i++)

@@ -46,9 +46,10 @@ static bool play(hb_arena *a, game *g, double *total, double (*end)[MAX_ITEMS], 
     for (int i = 0; i < g->n_ports; i++)
         port[i] = (cost_port){g->port_sec[i], -1, -1};
     for (int s = 0; s < g->n; s++)
-        stage[s] = (cost_stage){.n = g->len[s], .item = g->item[s], .end = end ? end[s] : NULL};
+        stage[s] = (cost_stage){
+            .n = g->len[s], .item = g->item[s], .card = -1, .end = end ? end[s] : NULL};
     *at = -1;
-    return cost_play_stages(a, g->n, stage, g->n_ports, port, total, at, &item);
+    return cost_play_stages(a, g->n, stage, g->n_ports, port, 0, total, at, &item);
 }
 
 // Ports 2 s: from s to s + 1; 2 s + 1: back.

@@ -22,6 +22,8 @@
 //              alone; its gradient is sent in the last; behind the micro-batches nothing stands
 //              between the last that others wait for and the first that waits for others but what
 //              does neither
+//  parts       stages on parts of machines: proved; a message between parts of one machine takes
+//              what its link takes from device to device, others what the network does
 //  waits       orders that are right for each stage and wait for each other are rejected
 
 #include <check.h>
@@ -58,25 +60,30 @@ static const char *const three =
     "network: {bandwidth: 1 GB/s, latency: 20 us}\n"
     "source: datasheet\n";
 
-static cl_cluster *cluster_of(hb_arena *a)
+static cl_cluster *cluster_from(hb_arena *a, const char *text)
 {
     hb_diag *d = hb_diag_new(a);
     hb_source *src = HB_NEW(a, hb_source);
-    *src = (hb_source){HB_STR("three.yaml"), {three, strlen(three)}};
+    *src = (hb_source){HB_STR("some.yaml"), {text, strlen(text)}};
     cl_cluster *c = cl_read_source(a, src, "clusters/devices.yaml", d);
     if (!c) hb_diag_print(d, stderr);
     ck_assert(c);
     return c;
 }
 
+static cl_cluster *cluster_of(hb_arena *a)
+{
+    return cluster_from(a, three);
+}
+
 static int limit[IR_MAX_STAGES];     // of micro-batches under way, by stage
 static syn_weight_gradients weights; // at least so late
 
-// Stage s has layers from first[s] on and machine s.
-static syn_staged_result planned(hb_arena *a, ir_graph *g, int n, const int *first, int micro,
-                                 const char *strategy)
+// Stage s has layers from first[s] on and devices from device[s] up to that of the next.
+static syn_staged_result planned_on(hb_arena *a, const cl_cluster *c, ir_graph *g, int n,
+                                    const int *first, const int *device, int micro,
+                                    const char *strategy)
 {
-    const cl_cluster *c = cluster_of(a);
     cost_model *m = hb_alloc(a, sizeof *m * (size_t)n);
     syn_stage_wish *w = hb_alloc(a, sizeof *w * (size_t)n);
     int **rank = HB_ARRAY(a, int *, n);
@@ -86,16 +93,25 @@ static syn_staged_result planned(hb_arena *a, ir_graph *g, int n, const int *fir
     o.weights = weights;
     (void)syn_strategy_parse((hb_str){strategy, strlen(strategy)}, &o.strategy);
     for (int s = 0; s < n; s++) {
-        bool *machine = HB_ARRAY(a, bool, c->n_machines);
-        machine[s] = true;
+        bool *own = HB_ARRAY(a, bool, c->n_ranks);
+        for (int r = device[s]; r < device[s + 1]; r++)
+            own[r] = true;
         rank[s] = HB_ARRAY(a, int, c->n_ranks);
-        w[s] = (syn_stage_wish){.first_layer = first[s], .machine = machine, .under_way = limit[s]};
-        m[s] = (cost_model){.cluster = cl_part(a, c, machine, rank[s])};
+        w[s] = (syn_stage_wish){.first_layer = first[s], .under_way = limit[s]};
+        m[s] = (cost_model){.cluster = cl_part(a, c, own, rank[s])};
     }
     syn_staged_result r = syn_plan_stages(a, g, c, n, w, m, rank, &o, d);
     hb_diag_print(d, stderr);
     ck_assert_int_eq(hb_diag_count(d), 0);
     return r;
+}
+
+// Stage s has layers from first[s] on and machine s.
+static syn_staged_result planned(hb_arena *a, ir_graph *g, int n, const int *first, int micro,
+                                 const char *strategy)
+{
+    static const int device[] = {0, 2, 4, 6, 8};
+    return planned_on(a, cluster_of(a), g, n, first, device, micro, strategy);
 }
 
 static syn_staged *must_plan(hb_arena *a, ir_graph *g, int n, const int *first, int micro,
@@ -120,8 +136,8 @@ START_TEST(one_stage)
         ir_graph *g = tiny(a), *v = ir_variant(a, g, micro, NULL, hb_diag_new(a));
         syn_staged *p = must_plan(a, g, 1, (const int[]){0}, micro, "auto");
         int *rank = HB_ARRAY(a, int, 16);
-        bool machine[4] = {true};
-        cost_model m = {.cluster = cl_part(a, cluster_of(a), machine, rank)};
+        bool device[8] = {true, true};
+        cost_model m = {.cluster = cl_part(a, cluster_of(a), device, rank)};
         syn_options o = syn_default_options();
         syn_result r = syn_synthesize(a, v, ir_factorize(a, v), &m, &o);
         ck_assert_int_eq(r.status, SYN_OK);
@@ -661,6 +677,54 @@ START_TEST(graphs)
 }
 END_TEST
 
+// --- parts of machines ---
+
+// A machine of four devices and three of two, all devices equal.
+static const char *const quarters =
+    "name: quarters\n"
+    "machines:\n"
+    "  - name: a\n"
+    "    devices: [{name: mid, kind: cpu, f32: 40 GFLOP/s, memory: 8 GiB, memory_bandwidth: 8 GB/s,"
+    " count: 4}]\n"
+    "    link: {bandwidth: 2 GB/s, latency: 5 us}\n"
+    "  - name: b\n"
+    "    count: 3\n"
+    "    devices: [{name: mid, kind: cpu, f32: 40 GFLOP/s, memory: 8 GiB, memory_bandwidth: 8 GB/s,"
+    " count: 2}]\n"
+    "    link: {bandwidth: 2 GB/s, latency: 5 us}\n"
+    "network: {bandwidth: 50 MB/s, latency: 20 us}\n"
+    "source: datasheet\n";
+
+START_TEST(parts)
+{
+    static const int first[] = {0, 1, 2}, shared[] = {0, 2, 4, 6}, alone[] = {4, 6, 8, 10};
+    for (int micro = 1; micro <= 4; micro *= 2) {
+        hb_arena *a = hb_arena_new();
+        const cl_cluster *c = cluster_from(a, quarters);
+        syn_staged *p = planned_on(a, c, tiny(a), 3, first, shared, micro, "dp-even").plan;
+        syn_staged *q = planned_on(a, c, tiny(a), 3, first, alone, micro, "dp-even").plan;
+        ck_assert(p && q && proved(p));
+        ck_assert(hb_str_is(p->stage[1].cluster->machine[0].name, "a:2-3"));
+        check_pieces(a, p);
+        int inside = 0;
+        for (int i = 0; i < p->cut->ports.n; i++) {
+            const ir_port *x = &p->cut->ports.p[i];
+            bool link = x->from + x->to == 1; // between stages 0 and 1
+            double each = p->port_bytes[i] / (link ? 2 : 1);
+            if (x->turn != IR_SLOT && x->turn != IR_SLOT_BACK) continue;
+            ck_assert_double_eq_tol(p->port_sec[i], link ? 5e-6 + each / 2e9 : 20e-6 + each / 50e6,
+                                    1e-12);
+            ck_assert_double_eq_tol(q->port_sec[i], 20e-6 + q->port_bytes[i] / 50e6, 1e-12);
+            inside += link;
+        }
+        ck_assert_int_ge(inside, micro > 1 ? 2 : 0);
+        for (int s = 0; s < 3; s++) // the same stages, messages apart
+            ck_assert_double_eq(p->stage[s].before, q->stage[s].before);
+        hb_arena_free(a);
+    }
+}
+END_TEST
+
 // Both stages are right for themselves: the first wants a gradient back before it sends what that
 // is made of.
 START_TEST(waits)
@@ -701,6 +765,7 @@ int main(void)
     tcase_add_test(t, depth);
     tcase_add_test(t, late);
     tcase_add_test(t, graphs);
+    tcase_add_test(t, parts);
     tcase_add_test(t, waits);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);

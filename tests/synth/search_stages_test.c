@@ -118,15 +118,17 @@ static double drawn(hb_arena *a, ir_graph *g, const cl_cluster *c, random_source
     bool *used = HB_ARRAY(a, bool, c->n_machines);
     hb_diag *d = hb_diag_new(a);
     for (int s = 0; s < n; s++) {
-        bool *machine = HB_ARRAY(a, bool, c->n_machines);
+        bool *device = HB_ARRAY(a, bool, c->n_ranks);
         int k = random_below(r, c->n_machines);
         while (used[k])
             k = (k + 1) % c->n_machines;
-        used[k] = machine[k] = true;
-        w[s] = (syn_stage_wish){.first_layer = next, .machine = machine};
+        used[k] = true;
+        for (int i = 0; i < c->n_ranks; i++)
+            device[i] = c->machine_of[i] == k;
+        w[s] = (syn_stage_wish){.first_layer = next};
         next += 1 + random_below(r, layers - next - (n - s - 1));
         rank[s] = HB_ARRAY(a, int, c->n_ranks);
-        ck_assert(syn_stage_model(a, &(cost_model){.cluster = c}, machine, rank[s], &m[s], d));
+        ck_assert(syn_stage_model(a, &(cost_model){.cluster = c}, device, rank[s], &m[s], d));
     }
     syn_options o = syn_default_options();
     syn_staged_result x = syn_plan_stages(a, g, c, n, w, m, rank, &o, d);
@@ -362,12 +364,12 @@ static double planned_again(hb_arena *a, ir_graph *g, const cl_cluster *c, const
     for (int b = 0; b < g->n_blocks; b++)
         again[b] = all;
     for (int s = 0; s < p->n; s++) {
-        bool *machine = HB_ARRAY(a, bool, c->n_machines);
+        bool *device = HB_ARRAY(a, bool, c->n_ranks);
         for (int r = 0; r < p->stage[s].cluster->n_ranks; r++)
-            machine[c->machine_of[p->stage[s].cluster_rank[r]]] = true;
-        w[s] = (syn_stage_wish){.first_layer = p->stage[s].first_layer, .machine = machine};
+            device[p->stage[s].cluster_rank[r]] = true;
+        w[s] = (syn_stage_wish){.first_layer = p->stage[s].first_layer};
         rank[s] = HB_ARRAY(a, int, c->n_ranks);
-        ck_assert(syn_stage_model(a, &(cost_model){.cluster = c}, machine, rank[s], &m[s], d));
+        ck_assert(syn_stage_model(a, &(cost_model){.cluster = c}, device, rank[s], &m[s], d));
     }
     syn_options o = syn_default_options();
     o.micro_batches = p->g->micro_batches;
@@ -405,9 +407,9 @@ START_TEST(few)
 {
     hb_arena *a = hb_arena_new();
     const cl_cluster *c = cluster_of(a, 1000, 2, ROOMY);
-    bool machine[3] = {true};
+    bool device[8] = {true, true};
     int rank[8];
-    syn_staged_result x = searched(a, tiny(a), cl_part(a, c, machine, rank), HUGE_VAL);
+    syn_staged_result x = searched(a, tiny(a), cl_part(a, c, device, rank), HUGE_VAL);
     ck_assert(!x.plan);
     ck_assert(hb_str_is(x.why, "stages want two machines or more"));
     x = searched(a, small_mlp(a, 16, 1, (const int64_t[]){8, 8}), c, HUGE_VAL);

@@ -287,6 +287,7 @@ EOF
     staged bert-moe-tiny "$four" 0-2@m.0,3-5@n.1,6-7@m.1,8-9@n.0 --strategy dp-prop --micro-batches 2
     staged gpt2-tiny "$three" 0@b,1@a,2@c --strategy dp-prop --micro-batches 4
     staged gpt2-tiny "$three" 0@a,1-2@b+c --strategy tp --micro-batches 2 --recompute 1-1
+    staged gpt2-tiny "$three" 0@a:0-1,1@a:2,2@b --strategy dp-prop --micro-batches 2
     staged gpt2-tiny "$three" 0@c,1@b,2@a --strategy zero --micro-batches 4
     grep -q 'HAP_WEIGHTS(3)' "$work/staged/program.c" || fail "no weight gradients apart"
     staged_resume

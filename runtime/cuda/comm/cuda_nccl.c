@@ -59,7 +59,7 @@ static void emulate_host(const hap_rank *r)
 {
     char id[128];
     if (!r->nccl_host) return;
-    snprintf(id, sizeof id, "%s-%d", r->host, r->nccl_host[r->id]);
+    snprintf(id, sizeof id, "%s-%d", r->host, r->nccl_host[r->member]);
     setenv("NCCL_HOSTID", id, 1);
     setenv("NCCL_NET", "Socket", 1);
     setenv("NCCL_SOCKET_IFNAME", "lo", 0);

@@ -23,7 +23,7 @@ static void take_device(hap_rank *r, cuda_backend *b, int n_devices)
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
     MPI_Comm_rank(host, &place);
     MPI_Comm_size(host, &ranks);
-    b->device = r->device ? r->device[r->id] : place;
+    b->device = r->device ? r->device[r->member] : place;
     if (n_devices == 1 && getenv("CUDA_VISIBLE_DEVICES")) b->device = 0;
     HAP_CK(r, b->device < n_devices,
            "this rank is for device %d of its host, which has %d CUDA device%s", b->device,
