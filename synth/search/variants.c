@@ -556,12 +556,11 @@ void planner_variants(planner *p)
     // one.
     if (!plain_fits && (!planner_fits(p) || first_share <= SYN_EFFORT_SHARE))
         planner_plan(p, first, x.least, NULL);
+    if (p->best.status != SYN_INFEASIBLE) return;
     // None fits: now what took least.
     for (int i = 0; i < p->wishes.n; i++)
         p->wishes.p[i].done = false;
-    if (p->best.status == SYN_INFEASIBLE && planner_plan(p, p->lean_chunks, p->lean_again, NULL) &&
-        choose)
-        pursue(p, p->lean_chunks);
+    if (planner_plan(p, p->lean_chunks, p->lean_again, NULL) && choose) pursue(p, p->lean_chunks);
 }
 
 // The set of devices whose plans came nearest to what is to be beaten; NULL: none may beat it.
