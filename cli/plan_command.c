@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/architectures.h"
 #include "cli/cli.h"
 #include "cli/stages_command.h"
 #include "ir/base/plain.h"
@@ -428,6 +429,19 @@ static hb_str command_line(hb_arena *a, int argc, char **argv)
     return hb_done(&command);
 }
 
+// A plan for GPUs that the runtime beside hapc has no code for. (Where CUDA itself has none, the
+// verdict says so.)
+static void note_no_code(hb_arena *a, const syn_program *p)
+{
+    hb_str built = cli_architectures(a);
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        const cl_class *k = &p->cluster->cls[p->mesh->cluster_class[c]];
+        if (!k->plan_only && !cli_has_code(built, k->arch))
+            cli_note("hapc: note: it does not run here: %.*s: %.*s", HB_ARG(k->name),
+                     HB_ARG(cli_no_code(a, built, k->arch)));
+    }
+}
+
 // The plan folder, and the report or JSON on stdout.
 static int write_out(hb_arena *a, const request *q, emit_plan *e)
 {
@@ -435,6 +449,7 @@ static int write_out(hb_arena *a, const request *q, emit_plan *e)
     hb_str why;
     if (!emit_supported(a, e->p->g, &why) || (q->out && !emit_folder(a, e, q->out, &why)))
         return cli_error(CLI_INPUT, "%.*s", HB_ARG(why));
+    if (q->out && !q->quiet) note_no_code(a, e->p);
     if (q->json) {
         print_json(a, e);
     } else if (!q->quiet) {

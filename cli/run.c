@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/architectures.h"
 #include "cli/build.h"
 #include "cli/cli.h"
 #include "cli/launch.h"
@@ -152,15 +153,23 @@ static hb_str calls_of(hb_arena *a, const char *dir, const hb_tree *plan)
 }
 
 // False, said: a GPU of the plan has no code by this build.
-static bool can_build(const hb_tree *plan)
+static bool can_build(hb_arena *a, const hb_tree *plan)
 {
     const hb_tree *classes = hb_get(plan, "classes");
+    hb_str built = cli_architectures(a);
     for (int c = 0; classes && classes->kind == HB_LIST && c < classes->n; c++) {
         const hb_tree *only = hb_get(classes->v[c], "plan_only");
         const hb_tree *name = hb_get(classes->v[c], "name");
-        if (!only || only->kind != HB_BOOL || !only->b || !name || name->kind != HB_TEXT) continue;
-        cli_error(CLI_INPUT, "not supported: %.*s: CUDA 13 builds for sm_%d and newer",
-                  HB_ARG(name->s), CL_OLDEST_ARCH);
+        if (!name || name->kind != HB_TEXT) continue;
+        int arch = (int)cli_plan_int(classes->v[c], "arch", 0);
+        if (only && only->kind == HB_BOOL && only->b)
+            cli_error(CLI_INPUT, "not supported: %.*s: CUDA 13 builds for sm_%d and newer",
+                      HB_ARG(name->s), CL_OLDEST_ARCH);
+        else if (!cli_has_code(built, arch))
+            cli_error(CLI_INPUT, "%.*s: %.*s", HB_ARG(name->s),
+                      HB_ARG(cli_no_code(a, built, arch)));
+        else
+            continue;
         fprintf(stderr, "hint: --backend cpu runs the plan on CPU ranks\n");
         return false;
     }
@@ -179,7 +188,7 @@ static int prepare(hb_arena *a, const run_options *o, const char *dir, run_job *
     if (j->cuda && hb_get(plan, "stages") && !o->cuda) // the program says whether --cuda allows it
         return cli_error(CLI_INPUT, "not supported: stages on GPUs have run on no device yet "
                                     "(--cuda stages=on runs them; --backend cpu: on CPU ranks)");
-    if (j->cuda && !can_build(plan)) return CLI_INPUT;
+    if (j->cuda && !can_build(a, plan)) return CLI_INPUT;
     if (!cli_build(a, dir, j->cuda ? "haprt-cuda" : "haprt", &binary, &code)) {
         if (j->cuda && !o->backend)
             fprintf(stderr, "hint: the plan is for GPUs; --backend cpu runs it on CPU ranks\n");

@@ -83,6 +83,7 @@ static void put_classes(js *j, const plan_part *x)
         put_class_memory(j, x, c);
         js_flag(j, "emulated", k->emulated);
         js_flag(j, "plan_only", k->plan_only);
+        if (k->arch > 0) js_integer(j, "arch", k->arch);
         js_close(j, '}');
     }
 }
