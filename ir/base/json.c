@@ -88,6 +88,7 @@ static bool read_escape(reader *r, hb_buf *b)
     unsigned long high, low;
     if (!read_hex4(r, &high)) return false;
     r->p++;
+    if (high == 0) return FAIL(r, start, "a zero byte in a string");
     if (high >= 0xdc00 && high <= 0xdfff) return FAIL(r, start, "low surrogate without a high one");
     if (high >= 0xd800 && high <= 0xdbff) {
         if (r->end - r->p < 2 || r->p[0] != '\\' || r->p[1] != 'u')

@@ -1,8 +1,8 @@
 // A document as a tree with positions: what the JSON and the YAML reader both give.
 //
-// JSON is strict (RFC 8259); duplicate keys are errors in both. Integers that fit int64 keep kind
-// HB_INT. YAML scalars: plain true/false/null/integers/reals are typed, everything else (quoted
-// text too) is HB_TEXT. yaml.h stays inside ir/base.
+// JSON is strict (RFC 8259); in both, duplicate keys and zero bytes in text are errors. Integers
+// that fit int64 keep kind HB_INT. YAML scalars: plain true/false/null/integers/reals are typed,
+// all else (quoted text too) is HB_TEXT. yaml.h stays inside ir/base.
 
 #ifndef HAP_IR_BASE_TREE_H
 #define HAP_IR_BASE_TREE_H

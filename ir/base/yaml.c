@@ -149,12 +149,21 @@ static void check_properties(const reader *r, const yaml_char_t *anchor, const y
     if (tag) refuse(r, "tags");
 }
 
+// The text of the present event, a scalar.
+static hb_str text_of(const reader *r)
+{
+    const char *text = (const char *)r->event.data.scalar.value;
+    size_t n = r->event.data.scalar.length;
+    check_properties(r, r->event.data.scalar.anchor, r->event.data.scalar.tag);
+    if (strlen(text) < n)
+        hb_error(r->diag, r->src, pos_of(r, r->event.start_mark), "a zero byte in a string");
+    return hb_str_n(r->arena, text, n);
+}
+
 static hb_tree *read_scalar(reader *r)
 {
     hb_tree *t = node_new(r, HB_TEXT);
-    check_properties(r, r->event.data.scalar.anchor, r->event.data.scalar.tag);
-    t->s =
-        hb_str_n(r->arena, (const char *)r->event.data.scalar.value, r->event.data.scalar.length);
+    t->s = text_of(r);
     if (r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE) type_plain(r, t);
     return t;
 }
@@ -198,9 +207,7 @@ static bool read_key(reader *r, hb_str *key, hb_pos *at)
         refuse(r, "a list or table as a key");
         return false;
     }
-    check_properties(r, r->event.data.scalar.anchor, r->event.data.scalar.tag);
-    *key =
-        hb_str_n(r->arena, (const char *)r->event.data.scalar.value, r->event.data.scalar.length);
+    *key = text_of(r);
     if (r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE && hb_str_is(*key, "<<"))
         refuse(r, "merge keys");
     return true;

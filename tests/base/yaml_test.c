@@ -167,6 +167,8 @@ static const struct {
     {"a: \xff\n", "t.yaml:1:4: error: invalid leading UTF-8 octet\n"},
     {"a: 1\nb: \xc3\n", "t.yaml:2:5: error: invalid trailing UTF-8 octet\n"},
     {"a: \x01\n", "t.yaml:1:4: error: control characters are not allowed\n"},
+    {"a: \"x\\0\"\n", "t.yaml:1:4: error: a zero byte in a string\n"},
+    {"\"a\\0\": 1\n", "t.yaml:1:1: error: a zero byte in a string\n"},
     {"a: 1e999\n", "t.yaml:1:4: error: number out of range\n"},
     {"}", "t.yaml:1:1: error: "},
     {"a: @b\n", "t.yaml:1:4: error: found character that cannot start any token"},

@@ -118,7 +118,10 @@ one() {
     done
     took=$(seconds "$begin")
     [ "$took" -le $worst ] || worst=$took
-    [ "$took" -le 150 ] || late=$((late + 1))
+    if [ "$took" -gt 150 ]; then
+        late=$((late + 1))
+        echo "late: fault $i ($kind, seed $seed) after $took tenths: $(cat "$work/err")"
+    fi
     if kill -0 "$run_pid" 2>/dev/null; then
         hangs=$((hangs + 1))
         fail "$took tenths of a second until the end: $(cat "$work/err")"
