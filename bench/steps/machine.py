@@ -164,7 +164,9 @@ class Machine:
         how = {0: "ok", 77: "skipped", 124: "OUT OF TIME"}.get(done.code, f"FAILED ({done.code})")
         self.summary.append(f"{name:26} {how}  {done.seconds:.0f} s")
         print(f"--- {self.summary[-1]}")
-        lines = [x for x in done.text().splitlines() if TOLD.search(x)][-25:]
+        lines = [x for x in done.text().splitlines() if TOLD.search(x)]
+        if len(lines) > 25: # what went wrong first, and how it ended
+            lines = [*lines[:12], f"... {len(lines) - 24} lines", *lines[-12:]]
         if not done.ok:
             lines += done.tail(12)
         for line in lines:
