@@ -14,9 +14,9 @@ typedef struct pipeline {
     hb_arena *a;
     const pl_problem *p;
     sums *sum;    // by option
-    int n_widths; // different ones
+    int n_widths; // different ways that messages to and from options take
     int *width;   // by option: which
-    double *of_width;
+    const pl_option **of_width;
     HB_VEC(double) tau; // that plans can have, ascending, within the gap
     double least_fill;
     int n_best;
@@ -42,24 +42,38 @@ static double *sums_of(hb_arena *a, int n, const double *x, const double *y)
     return s;
 }
 
+static bool same_links(const pl_option *x, const pl_option *y)
+{
+    if (x->width != y->width || x->machine != y->machine) return false;
+    return x->machine < 0 || (x->inside == y->inside && x->inside_latency == y->inside_latency);
+}
+
 static void set_widths(pipeline *x)
 {
     x->width = HB_ARRAY(x->a, int, x->p->n_options + 1);
-    x->of_width = HB_ARRAY(x->a, double, x->p->n_options + 1);
+    x->of_width = HB_ARRAY(x->a, const pl_option *, x->p->n_options + 1);
     for (int o = 0; o < x->p->n_options; o++) {
         int w = 0;
-        while (w < x->n_widths && x->of_width[w] != x->p->option[o].width)
+        while (w < x->n_widths && !same_links(x->of_width[w], &x->p->option[o]))
             w++;
-        if (w == x->n_widths) x->of_width[x->n_widths++] = x->p->option[o].width;
+        if (w == x->n_widths) x->of_width[x->n_widths++] = &x->p->option[o];
         x->width[o] = w;
     }
 }
 
-// Of a message between layer `at` and the one before.
-static double link_sec(const pl_problem *p, int at, double one, double other)
+// Of a message between layer `at` and the one before, over links of so many bytes/s.
+static double over(const pl_problem *p, int at, double latency, double width)
 {
-    double w = fmin(one, other);
-    return p->latency + (isinf(w) || p->border[at] <= 0 ? 0 : p->border[at] / w);
+    return latency + (isinf(width) || p->border[at] <= 0 ? 0 : p->border[at] / width);
+}
+
+// Between two options.
+static double link_sec(const pl_problem *p, int at, const pl_option *one, const pl_option *other)
+{
+    if (one->machine >= 0 && one->machine == other->machine)
+        return over(p, at, fmax(one->inside_latency, other->inside_latency),
+                    fmin(one->inside, other->inside));
+    return over(p, at, p->latency, fmin(one->width, other->width));
 }
 
 static double work_of(const pipeline *x, int o, int from, int to)
@@ -124,7 +138,8 @@ static void set_taus(pipeline *x)
                     HB_PUSH(x->a, &x->tau, late ? path_of(x, o, i, j) : work_of(x, o, i, j));
     for (int i = 1; i < p->n_layers; i++)
         for (int w = 0; w < x->n_widths; w++)
-            HB_PUSH(x->a, &x->tau, link_sec(p, i, x->of_width[w], x->of_width[w]));
+            for (int v = 0; v <= w; v++)
+                HB_PUSH(x->a, &x->tau, link_sec(p, i, x->of_width[v], x->of_width[w]));
     qsort(x->tau.p, (size_t)x->tau.n, sizeof(double), ascending);
     int n = 0;
     double least = -INFINITY; // of those that the last of them stands for
@@ -180,7 +195,7 @@ static double link_behind(const pipeline *x, const pl_plan *plan, int s)
 {
     if (s + 1 >= plan->n) return 0;
     const pl_stage *g = &plan->stage[s], *h = &plan->stage[s + 1];
-    return link_sec(x->p, h->first, x->p->option[g->option].width, x->p->option[h->option].width);
+    return link_sec(x->p, h->first, &x->p->option[g->option], &x->p->option[h->option]);
 }
 
 // The pace of its slowest stage or message.
@@ -332,9 +347,12 @@ static double least_more(const chart *c, int option, const double *sum, const do
 static double least_link(const chart *c, int option)
 {
     const pl_problem *p = c->x->p;
-    double least = INFINITY, width = p->option[option].width;
-    for (int l = 1; l < p->n_layers; l++)
-        least = fmin(least, link_sec(p, l, width, width));
+    const pl_option *o = &p->option[option];
+    double least = INFINITY;
+    for (int l = 1; l < p->n_layers; l++) {
+        least = fmin(least, over(p, l, p->latency, o->width));
+        if (o->machine >= 0) least = fmin(least, over(p, l, o->inside_latency, o->inside));
+    }
     return isfinite(least) ? least : 0;
 }
 
@@ -506,7 +524,7 @@ static void put_before(chart *c, int later, int to, int option, int set, int res
     const pl_problem *p = x->p;
     const entry e = c->entries.p[later];
     const sums *s = &x->sum[option];
-    double link = e.n > 0 ? link_sec(p, to, p->option[option].width, p->option[e.option].width) : 0,
+    double link = e.n > 0 ? link_sec(p, to, &p->option[option], &p->option[e.option]) : 0,
            limit = worth(x) - (p->rounds - 1) * c->tau;
     if (!within(link, c->tau)) return;
     for (int from = rest < to - 1 ? rest : to - 1; from >= 0; from--) {

@@ -34,6 +34,10 @@
 typedef struct pl_option {
     const int *take; // units, by kind; one at least
     double width;    // bytes/s of all its machines' network links; INFINITY: it needs none
+    // Of a part of a machine: the machine's number, else -1. Messages between parts with one number
+    // go over its link: bytes/s of all devices of the part, seconds beside the bytes.
+    int machine;
+    double inside, inside_latency;
     // By layer: seconds of a micro-batch (sent: at most backward), seconds a step; bytes that lie
     // there always and for each micro-batch under way; none is negative.
     const double *forward, *backward, *sent, *ends, *held, *place;

@@ -54,6 +54,8 @@
 #define SYN_STAGE_KEEP  2    // layers at each end of a run that a table of costs is made of [set]
 #define SYN_STAGE_ROOM  4    // times a memory that these few do not fit in, to know what they cost [set]
 #define SYN_STAGE_SETS  64   // multisets of machines: with more, all groups of a table have one size [set]
+#define SYN_STAGE_PARTS 256  // multisets of parts of machines, the smallest of which are as small as that allows [set]
+#define SYN_STAGE_MORE  4    // times the micro-batches of the best plan on whole machines that parts are looked at with [set]
 #define SYN_STAGE_MIXED 16   // with more, all machines of a group are equal [set]
 #define SYN_STAGE_GAP   0.03 // share: how near the best of its table a pipeline is [tried]
 #define SYN_STAGE_OTHERS 2   // quickest pipelines of a table, on different machines [set]

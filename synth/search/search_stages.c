@@ -7,16 +7,7 @@
 #include "ir/variant.h"
 #include "synth/search/candidates.h"
 #include "synth/search/stage_costs.h"
-
-typedef struct kind { // equal machines
-    int n, *machine;
-} kind;
-
-typedef struct group { // machines of a stage: so many of each kind
-    int *take;
-    int n_machines;
-    cost_model model; // of the first ones
-} group;
+#include "synth/search/stage_groups.h"
 
 typedef struct asked { // costs of a group that are known
     int group;
@@ -42,8 +33,7 @@ typedef struct searcher {
     const syn_options *o;
     hb_diag *d;
     syn_layers *layers;
-    HB_VEC(kind) kinds;
-    HB_VEC(group) groups;
+    syn_groups *groups;
     HB_VEC(asked) known;
     HB_VEC(syn_chunk *) chunks; // by power of two, twice: not again, again; NULL: not yet
     HB_VEC(found) found;        // not planned yet
@@ -63,68 +53,17 @@ typedef struct searcher {
 
 // --- groups ---
 
-static bool equal_machines(const cl_cluster *c, int x, int y)
-{
-    const cl_machine *p = &c->machine[x], *q = &c->machine[y];
-    if (p->n_ranks != q->n_ranks || p->link_bandwidth != q->link_bandwidth ||
-        p->link_latency != q->link_latency)
-        return false;
-    for (int r = 0; r < p->n_ranks; r++)
-        if (c->class_of[p->first_rank + r] != c->class_of[q->first_rank + r]) return false;
-    return true;
-}
-
-static void find_kinds(searcher *x)
-{
-    const cl_cluster *c = x->m->cluster;
-    for (int m = 0; m < c->n_machines; m++) {
-        int k = 0;
-        while (k < x->kinds.n && !equal_machines(c, x->kinds.p[k].machine[0], m))
-            k++;
-        if (k == x->kinds.n)
-            HB_PUSH(x->a, &x->kinds, (kind){0, HB_ARRAY(x->a, int, c->n_machines + 1)});
-        x->kinds.p[k].machine[x->kinds.p[k].n++] = m;
-    }
-}
-
-static void mark_machine(const cl_cluster *c, int m, bool *device)
-{
-    for (int r = 0; r < c->machine[m].n_ranks; r++)
-        device[c->machine[m].first_rank + r] = true;
-}
-
-// The number of a group; its cost model is made when it is first named. -1 after an error.
-static int group_of(searcher *x, const int *take)
-{
-    int n = x->kinds.n, g = 0, all = 0;
-    for (; g < x->groups.n; g++) {
-        bool same = true;
-        for (int k = 0; k < n; k++)
-            same = same && x->groups.p[g].take[k] == take[k];
-        if (same) return g;
-    }
-    bool *device = HB_ARRAY(x->a, bool, x->m->cluster->n_ranks + 1);
-    for (int k = 0; k < n; k++)
-        for (int i = 0; i < take[k]; i++, all++)
-            mark_machine(x->m->cluster, x->kinds.p[k].machine[i], device);
-    group v = {.take = hb_copy(x->a, take, sizeof *take * (size_t)n), .n_machines = all};
-    int *rank = HB_ARRAY(x->a, int, x->m->cluster->n_ranks + 1);
-    if (!syn_stage_model(x->a, x->m, device, rank, &v.model, x->d)) return -1;
-    HB_PUSH(x->a, &x->groups, v);
-    return g;
-}
-
 typedef struct grouping { // groups that stages of one plan may have
     HB_VEC(int) group;
     int least; // machines of the smallest
+    syn_units units;
 } grouping;
 
-static bool add_group(searcher *x, grouping *to, const int *take)
+static bool add_group(searcher *x, grouping *to, int g)
 {
-    int g = group_of(x, take);
     if (g < 0) return false;
     HB_PUSH(x->a, &to->group, g);
-    int n = x->groups.p[g].n_machines;
+    int n = x->groups->of.p[g].n_machines;
     if (to->least == 0 || n < to->least) to->least = n;
     return true;
 }
@@ -133,10 +72,12 @@ static bool add_group(searcher *x, grouping *to, const int *take)
 static bool equal_groups(searcher *x, int machines, grouping *out)
 {
     bool ok = true;
-    for (int k = 0; k < x->kinds.n; k++) {
-        int *take = HB_ARRAY(x->a, int, x->kinds.n + 1);
+    int n = x->groups->kinds.n;
+    for (int k = 0; k < n; k++) {
+        int *take = HB_ARRAY(x->a, int, n + 1);
         take[k] = machines;
-        if (x->kinds.p[k].n >= machines) ok = ok && add_group(x, out, take);
+        if (x->groups->kinds.p[k].n >= machines)
+            ok = ok && add_group(x, out, syn_group_of_machines(x->groups, take));
     }
     return ok;
 }
@@ -144,20 +85,32 @@ static bool equal_groups(searcher *x, int machines, grouping *out)
 // Any number of machines of one kind; with few machines, of several, but not all.
 static bool any_groups(searcher *x, bool mixed, grouping *out)
 {
-    int *take = HB_ARRAY(x->a, int, x->kinds.n + 1);
+    const syn_groups *g = x->groups;
+    int *take = HB_ARRAY(x->a, int, g->kinds.n + 1);
     for (;;) {
         int k = 0, used = 0, all = 0;
-        while (k < x->kinds.n && take[k] == x->kinds.p[k].n)
+        while (k < g->kinds.n && take[k] == g->kinds.p[k].n)
             take[k++] = 0;
-        if (k == x->kinds.n) return true;
+        if (k == g->kinds.n) return true;
         take[k]++;
-        for (k = 0; k < x->kinds.n; k++) {
+        for (k = 0; k < g->kinds.n; k++) {
             used += take[k] > 0;
             all += take[k];
         }
         if (all == x->m->cluster->n_machines || (used > 1 && !mixed)) continue;
-        if (!add_group(x, out, take)) return false;
+        if (!add_group(x, out, syn_group_of_machines(x->groups, take))) return false;
     }
+}
+
+typedef struct adding {
+    searcher *x;
+    grouping *to;
+} adding;
+
+static bool add_part(void *ctx, int group)
+{
+    const adding *p = ctx;
+    return add_group(p->x, p->to, group);
 }
 
 // --- tables ---
@@ -184,6 +137,15 @@ static syn_chunk *chunk_of(searcher *x, int64_t micro, bool again)
     return x->chunks.p[at]->graph ? x->chunks.p[at] : NULL;
 }
 
+// What messages between parts of one machine go over.
+static void set_links(const syn_group *g, pl_option *out)
+{
+    const cl_machine *m = &g->model.cluster->machine[0];
+    out->machine = g->take ? -1 : g->kind;
+    out->inside = g->take ? 0 : m->link_bandwidth * g->n;
+    out->inside_latency = g->take ? 0 : m->link_latency;
+}
+
 static const asked *costs_of(searcher *x, int of, int64_t micro, bool again)
 {
     for (int i = 0; i < x->known.n; i++)
@@ -192,9 +154,9 @@ static const asked *costs_of(searcher *x, int of, int64_t micro, bool again)
             return &x->known.p[i];
     asked v = {.group = of, .micro = micro, .again = again};
     const syn_chunk *c = chunk_of(x, micro, again);
-    v.fits = c && syn_stage_costs(x->a, c, x->m->cluster, &x->groups.p[of].model, x->o, &v.costs,
-                                  &v.mesh);
-    v.costs.take = x->groups.p[of].take;
+    const syn_group *g = &x->groups->of.p[of];
+    v.fits = c && syn_stage_costs(x->a, c, x->m->cluster, &g->model, x->o, &v.costs, &v.mesh);
+    set_links(g, &v.costs);
     HB_PUSH(x->a, &x->known, v);
     return &x->known.p[x->known.n - 1];
 }
@@ -206,11 +168,13 @@ static int options_of(searcher *x, const grouping *g, bool again, pl_option *opt
     for (int i = 0; i < g->group.n && !over(x); i++)
         for (int k = 0; k <= again; k++) {
             const asked *v = costs_of(x, g->group.p[i], f->micro, k);
-            if (!v->fits) continue;
+            int *take = HB_ARRAY(x->a, int, g->units.n + 1);
+            if (!v->fits || !syn_group_units(x->groups, &g->units, g->group.p[i], take)) continue;
             f->group[n] = g->group.p[i];
             f->mesh[n] = v->mesh;
             f->again[n] = k;
-            option[n++] = v->costs;
+            option[n] = v->costs;
+            option[n++].take = take;
         }
     return n;
 }
@@ -254,15 +218,6 @@ static void leave_room(const pl_problem *p, pl_plan *plan)
     }
 }
 
-// As many sets of machines as there may be in one table.
-static bool few_sets(const searcher *x, int most)
-{
-    double sets = 1;
-    for (int k = 0; k < x->kinds.n; k++)
-        sets *= x->kinds.p[k].n + 1;
-    return sets <= most;
-}
-
 static bool same_stages(const pl_plan *x, const pl_plan *y)
 {
     bool same = x->n == y->n;
@@ -276,7 +231,7 @@ static bool same_stages(const pl_plan *x, const pl_plan *y)
 static pl_status find_plans(const searcher *x, const pl_problem *p, double worth, pl_plan *plan,
                             int *n)
 {
-    int most = few_sets(x, SYN_STAGE_SETS) ? SYN_STAGE_OTHERS : 1;
+    int most = p->gap > 0 ? 1 : SYN_STAGE_OTHERS;
     pl_problem late = *p;
     pl_option *option = hb_copy(x->a, p->option, sizeof *option * (size_t)p->n_options);
     pl_status s = pl_search(p, worth, most, plan);
@@ -301,25 +256,22 @@ static double look_at(searcher *x, const grouping *g, int64_t micro, bool again,
     const syn_chunk *c = chunk_of(x, micro, again);
     int most = 2 * g->group.n + 1;
     pl_option *option = HB_ARRAY(x->a, pl_option, most);
-    int *count = HB_ARRAY(x->a, int, x->kinds.n + 1);
     found f = {.group = HB_ARRAY(x->a, int, most),
                .mesh = HB_ARRAY(x->a, syn_mesh_choice, most),
                .again = HB_ARRAY(x->a, bool, most),
                .micro = micro};
     int n = c ? options_of(x, g, again, option, &f) : 0;
-    for (int k = 0; k < x->kinds.n; k++)
-        count[k] = x->kinds.p[k].n;
     *tight = c && n == 0;
     if (n == 0) return INFINITY;
     pl_problem p = {.n_layers = x->layers->n,
-                    .n_kinds = x->kinds.n,
+                    .n_kinds = g->units.n,
                     .n_options = n,
-                    .count = count,
+                    .count = g->units.count,
                     .option = option,
                     .border = c->border,
                     .latency = x->m->cluster->network_latency,
                     .rounds = (int)micro,
-                    .gap = few_sets(x, SYN_STAGE_SETS) ? 0 : SYN_STAGE_GAP,
+                    .gap = syn_unit_sets(&g->units) <= SYN_STAGE_SETS ? 0 : SYN_STAGE_GAP,
                     .least_stages = 2,
                     .most_stages = IR_MAX_STAGES};
     double worth = fmin(x->lead_sec * SYN_STAGE_NEAR, x->best * SYN_STAGE_FAR);
@@ -340,19 +292,22 @@ static double look_at(searcher *x, const grouping *g, int64_t micro, bool again,
     return plan->sec;
 }
 
-// Fewer and fewer micro-batches, from one row a machine on, until two numbers do no better.
-static double look_at_all(searcher *x, const grouping *g)
+// Fewer and fewer micro-batches, from one row a machine on, or from so many times `near`, until two
+// numbers do no better; as many as `near` are looked at (0: none is).
+static double look_at_all(searcher *x, const grouping *g, int64_t near)
 {
     double best = INFINITY;
     int64_t most = 1, wish = x->o->micro_batches;
     int worse = 0;
-    while (most * 2 * g->least <= x->step->batch && x->step->batch % (most * 2) == 0)
+    while (most * 2 * g->least <= x->step->batch && x->step->batch % (most * 2) == 0 &&
+           (near == 0 || most < SYN_STAGE_MORE * near))
         most *= 2;
     for (int64_t k = wish > 0 ? wish : most; k > 0 && worse < 2 && !over(x); k /= 2) {
         bool tight;
         double sec = look_at(x, g, k, false, &tight);
         if (tight) sec = fmin(sec, look_at(x, g, k, true, &tight));
-        worse = sec < best ? 0 : isinf(x->best) ? worse : worse + 1;
+        bool ahead = isinf(x->best) || (isinf(best) && near > 0 && k > near);
+        worse = sec < best ? 0 : ahead ? worse : worse + 1;
         best = fmin(best, sec);
         if (wish > 0) break;
     }
@@ -374,23 +329,20 @@ static bool many(const found *f)
     return f->plan.n > SYN_STAGE_MOVES;
 }
 
-// Which machines a pipeline's stages have: of each kind the first that are left.
-static bool take_machines(searcher *x, hb_arena *a, const found *f, syn_stage_wish *wish,
-                          cost_model *model, int **rank)
+// Which devices a pipeline's stages have.
+static bool take_devices(searcher *x, hb_arena *a, const found *f, syn_stage_wish *wish,
+                         cost_model *model, int **rank)
 {
-    const cl_cluster *c = x->m->cluster;
-    int *used = HB_ARRAY(a, int, x->kinds.n + 1);
+    int group[IR_MAX_STAGES];
+    for (int s = 0; s < f->plan.n; s++)
+        group[s] = f->group[f->plan.stage[s].option];
+    bool **device = syn_groups_place(a, x->groups, f->plan.n, group);
     for (int s = 0; s < f->plan.n; s++) {
         const pl_stage *v = &f->plan.stage[s];
-        const group *g = &x->groups.p[f->group[v->option]];
-        bool *device = HB_ARRAY(a, bool, c->n_ranks + 1);
-        for (int k = 0; k < x->kinds.n; k++)
-            for (int i = 0; i < g->take[k]; i++)
-                mark_machine(c, x->kinds.p[k].machine[used[k]++], device);
         syn_mesh_choice mesh = many(f) ? f->mesh[v->option] : SYN_MESH_AUTO;
         wish[s] = (syn_stage_wish){v->first, v->under_way, mesh};
-        rank[s] = HB_ARRAY(a, int, c->n_ranks + 1);
-        if (!syn_stage_model(a, x->m, device, rank[s], &model[s], x->d)) return false;
+        rank[s] = HB_ARRAY(a, int, x->m->cluster->n_ranks + 1);
+        if (!syn_stage_model(a, x->m, device[s], rank[s], &model[s], x->d)) return false;
     }
     return true;
 }
@@ -418,7 +370,7 @@ static syn_staged_result plan_found(searcher *x, hb_arena *a, syn_known_stages *
     o.all_devices = o.all_devices || many(f);
     o.brief = many(f);
     ir_graph *v = ir_variant(a, x->step, f->micro, blocks_again(x, a, f), x->d);
-    if (!v || !take_machines(x, a, f, wish, model, rank)) return r;
+    if (!v || !take_devices(x, a, f, wish, model, rank)) return r;
     return syn_try_stages(a, v, x->m->cluster, f->plan.n, wish, model, rank, &o, known, x->d);
 }
 
@@ -516,25 +468,55 @@ static void plan_best(searcher *x, int first, bool some)
     x->found.n -= n;
 }
 
+static bool has_part(const searcher *x, const found *f)
+{
+    bool part = false;
+    for (int s = 0; s < f->plan.n; s++)
+        part = part || !x->groups->of.p[f->group[f->plan.stage[s].option]].take;
+    return part;
+}
+
+// The same groups and parts of machines, where what is known bounds what these may take.
+static void look_at_parts(searcher *x, const grouping *machines)
+{
+    grouping all = *machines;
+    adding to = {x, &all};
+    int n = 0;
+    all.units = syn_units_of_parts(x->groups, SYN_STAGE_PARTS);
+    all.group.p = hb_copy(x->a, all.group.p, sizeof *all.group.p * (size_t)all.group.n);
+    all.group.cap = all.group.n;
+    if (all.units.n == 0 || over(x) || !syn_parts_of(x->groups, &all.units, add_part, &to)) return;
+    x->found.n = 0;
+    (void)look_at_all(x, &all, x->lead.plan ? x->lead_found.micro : 0);
+    for (int i = 0; i < x->found.n; i++) // others have been looked at
+        if (has_part(x, &x->found.p[i])) x->found.p[n++] = x->found.p[i];
+    x->found.n = n;
+    plan_best(x, 0, true);
+}
+
 // Groups of one size after the other, the quickest pipelines of each planned at once: what is known
 // then bounds what the next may take. Then others that may be quicker still.
 static void look_at_groups(searcher *x)
 {
     double best = INFINITY;
     int most = 0, worse = 0;
-    for (int k = 0; k < x->kinds.n; k++)
-        most = x->kinds.p[k].n > most ? x->kinds.p[k].n : most;
-    if (few_sets(x, SYN_STAGE_SETS)) {
-        grouping any = {.least = 0};
-        if (any_groups(x, few_sets(x, SYN_STAGE_MIXED), &any)) (void)look_at_all(x, &any);
+    const syn_units machines = syn_units_of_machines(x->groups);
+    double sets = syn_unit_sets(&machines);
+    for (int k = 0; k < machines.n; k++)
+        most = machines.count[k] > most ? machines.count[k] : most;
+    if (sets <= SYN_STAGE_SETS) {
+        grouping any = {.units = machines};
+        if (!any_groups(x, sets <= SYN_STAGE_MIXED, &any)) return;
+        if (any.group.n > 0) (void)look_at_all(x, &any, 0);
         plan_best(x, 0, true);
+        look_at_parts(x, &any);
         return;
     }
     for (int n = 1; n <= most && worse < 2 && !over(x); n *= 2) {
-        grouping equal = {.least = 0};
+        grouping equal = {.units = machines};
         if (!equal_groups(x, n, &equal)) return;
         int before = x->found.n;
-        double sec = look_at_all(x, &equal);
+        double sec = look_at_all(x, &equal, 0);
         worse = sec < best ? 0 : isinf(x->best) ? worse : worse + 1;
         best = fmin(best, sec);
         plan_best(x, before, false);
@@ -556,13 +538,13 @@ syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_mode
                   .whole = whole,
                   .begin = pool_now(),
                   .layers = syn_layers_new(a, step)};
-    hb_str few = m->cluster->n_machines < 2 ? HB_STR("stages want two machines or more")
-                                            : HB_STR("stages want two layers or more");
+    hb_str few = m->cluster->n_ranks < 2 ? HB_STR("stages want two devices or more")
+                                         : HB_STR("stages want two layers or more");
     x.lead = (syn_staged_result){.status = SYN_INFEASIBLE, .why = few};
-    if (!x.layers || m->cluster->n_machines < 2) return x.lead;
+    if (!x.layers || m->cluster->n_ranks < 2) return x.lead;
     x.lead.why = (hb_str){0};
     x.why = HB_STR("no stages fit in memory");
-    find_kinds(&x);
+    x.groups = syn_groups_new(a, m, d);
     look_at_groups(&x);
     if (isinf(worth) && isinf(x.best)) x.lead.why = x.why;
     if (x.lead.plan && hb_diag_count(d) == 0) move_layers(&x, &x.lead_found);

@@ -74,6 +74,9 @@ static void draw_option(table *t, int o, uint64_t *r, bool equal)
     }
     t->option[o] = (pl_option){.take = t->take[o],
                                .width = below(r, 4) ? (double)(1 + below(r, 3)) : (double)INFINITY,
+                               .machine = below(r, 4) - 2 > 0 ? below(r, 2) : -1,
+                               .inside = 0.5 + 6 * real(r),
+                               .inside_latency = 0.2 * real(r),
                                .forward = t->cost[o][0],
                                .backward = t->cost[o][1],
                                .sent = t->cost[o][5],
@@ -203,6 +206,7 @@ START_TEST(more)
             break;
         case 2:
             t.option[k / 4 % t.p.n_options].width *= 1.5;
+            t.option[k / 4 % t.p.n_options].inside *= 1.5;
             break;
         default:
             t.p.latency /= 2;

@@ -9,7 +9,12 @@
 //  monotone no slower with a machine more, more memory, a faster network
 //  again    where memory binds, stages that need it compute their blocks again, others do not; it
 //           is no slower than if all did, and does not fit if none does
-//  few      one machine, or one layer, has no stages
+//  parts    a machine of slow-linked devices, two machines of unlike devices: stages on parts of
+//           them, no slower than stages that are drawn on any devices that follow each other, and
+//           faster than the plan without stages where that is said
+//  units    of parts there are as many as said at most; groups of any cluster that its units have
+//           room for get devices, each its own: so many of one machine, or whole machines
+//  few      one device, or one layer, has no stages
 
 #include <check.h>
 #include <math.h>
@@ -20,6 +25,7 @@
 #include "synth/passes/arena_plan.h"
 #include "synth/price/price_stages.h"
 #include "synth/search/search_stages.h"
+#include "synth/search/stage_groups.h"
 #include "tests/support/cases.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/small_models.h"
@@ -107,24 +113,33 @@ static ir_graph *tiny(hb_arena *a)
     return model(a, "examples/gpt2-tiny/graph.json");
 }
 
-// Layers by turns on machines, each machine at most once.
-static double drawn(hb_arena *a, ir_graph *g, const cl_cluster *c, random_source *r)
+// A machine that is not used, or some devices of one that follow each other.
+static void draw_devices(const cl_cluster *c, random_source *r, bool part, bool *used, bool *device)
 {
-    int layers = ir_layers(a, g, NULL), n = 2 + random_below(r, c->n_machines - 1);
+    int first = random_below(r, c->n_ranks);
+    while (used[first])
+        first = (first + 1) % c->n_ranks;
+    const cl_machine *m = &c->machine[c->machine_of[first]];
+    int end = part ? first + 1 + random_below(r, 2) : m->first_rank + m->n_ranks;
+    if (!part) first = m->first_rank;
+    for (int i = first; i < end && i < m->first_rank + m->n_ranks && !used[i]; i++)
+        used[i] = device[i] = true;
+}
+
+// Layers by turns on machines or parts of them, each at most once.
+static double drawn(hb_arena *a, ir_graph *g, const cl_cluster *c, random_source *r, bool part)
+{
+    int layers = ir_layers(a, g, NULL),
+        n = 2 + random_below(r, part ? (c->n_ranks + 1) / 2 - 1 : c->n_machines - 1);
     if (n > layers) n = layers;
     syn_stage_wish w[IR_MAX_STAGES];
     cost_model m[IR_MAX_STAGES];
     int *rank[IR_MAX_STAGES], next = 0;
-    bool *used = HB_ARRAY(a, bool, c->n_machines);
+    bool *used = HB_ARRAY(a, bool, c->n_ranks);
     hb_diag *d = hb_diag_new(a);
     for (int s = 0; s < n; s++) {
         bool *device = HB_ARRAY(a, bool, c->n_ranks);
-        int k = random_below(r, c->n_machines);
-        while (used[k])
-            k = (k + 1) % c->n_machines;
-        used[k] = true;
-        for (int i = 0; i < c->n_ranks; i++)
-            device[i] = c->machine_of[i] == k;
+        draw_devices(c, r, part, used, device);
         w[s] = (syn_stage_wish){.first_layer = next};
         next += 1 + random_below(r, layers - next - (n - s - 1));
         rank[s] = HB_ARRAY(a, int, c->n_ranks);
@@ -158,12 +173,173 @@ START_TEST(draw)
         syn_staged_result x = searched(a, g, c, HUGE_VAL);
         ck_assert_msg(x.plan, "case %d: %.*s", k, HB_ARG(x.why));
         for (int i = 0; i < 6; i++) {
-            double sec = drawn(a, g, c, &r);
+            double sec = drawn(a, g, c, &r, false);
             ck_assert_msg(x.plan->predicted_sec <= NEAR * sec, "case %d: %g ms, drawn %g", k,
                           x.plan->predicted_sec * 1e3, sec * 1e3);
         }
         hb_arena_free(a);
     }
+}
+END_TEST
+
+// A box of four equal devices and one of two unlike pairs; two machines of unlike devices.
+static const char *const slow_links[] = {
+    "name: box\nmachines:\n"
+    "  - name: box\n    devices:\n"
+    "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: 8 GiB, memory_bandwidth: 8 GB/s, count: 4}\n"
+    "    link: {bandwidth: 60 MB/s, latency: 20 us}\nsource: datasheet\n",
+    "name: pairs\nmachines:\n"
+    "  - name: box\n    devices:\n"
+    "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: 8 GiB, memory_bandwidth: 8 GB/s, count: 2}\n"
+    "      - {name: low, kind: cpu, f32: 25 GFLOP/s, memory: 8 GiB, memory_bandwidth: 6 GB/s, count: 2}\n"
+    "    link: {bandwidth: 60 MB/s, latency: 20 us}\nsource: datasheet\n",
+    "name: garage\nmachines:\n"
+    "  - name: one\n    devices:\n"
+    "      - {name: mid, kind: cpu, f32: 40 GFLOP/s, memory: 8 GiB, memory_bandwidth: 8 GB/s, count: 2}\n"
+    "      - {name: top, kind: cpu, f32: 60 GFLOP/s, memory: 8 GiB, memory_bandwidth: 9 GB/s}\n"
+    "    link: {bandwidth: 100 MB/s, latency: 20 us}\n"
+    "  - name: two\n    devices:\n"
+    "      - {name: low, kind: cpu, f32: 25 GFLOP/s, memory: 8 GiB, memory_bandwidth: 6 GB/s, count: 2}\n"
+    "    link: {bandwidth: 100 MB/s, latency: 20 us}\n"
+    "network: {bandwidth: 30 MB/s, latency: 50 us}\nsource: datasheet\n",
+};
+
+START_TEST(parts)
+{
+    int n = test_cases(2, 3, 12), faster = 0;
+    for (int k = 0; k < n; k++) {
+        hb_arena *a = hb_arena_new();
+        random_source r = {(uint64_t)k + 1};
+        int64_t width[9];
+        for (int i = 0; i <= 8; i++)
+            width[i] = 32 * (4 + random_below(&r, 3));
+        ir_graph *g = small_mlp(a, 64, 8, width);
+        g->batch = 64;
+        const char *text = slow_links[k % 3];
+        const cl_cluster *c = cluster_from(a, (hb_str){text, strlen(text)});
+        syn_options o = syn_default_options();
+        syn_result whole = syn_plan(a, g, &(cost_model){.cluster = c}, &o);
+        syn_staged_result x = searched(a, g, c, HUGE_VAL);
+        ck_assert_msg(x.plan, "case %d: %.*s", k, HB_ARG(x.why));
+        faster += x.plan->predicted_sec < whole.predicted_sec;
+        for (int i = 0; i < 8; i++) {
+            double sec = drawn(a, g, c, &r, true);
+            ck_assert_msg(x.plan->predicted_sec <= NEAR * sec, "case %d: %g ms, drawn %g", k,
+                          x.plan->predicted_sec * 1e3, sec * 1e3);
+        }
+        hb_arena_free(a);
+    }
+    ck_assert_int_gt(faster, 0);
+}
+END_TEST
+
+// --- groups of devices ---
+
+static cl_cluster *random_cluster(hb_arena *a, random_source *r)
+{
+    hb_buf b = {.arena = a};
+    hb_puts(&b, "name: some\nmachines:\n");
+    for (int m = 0, n = 1 + random_below(r, 3); m < n; m++) {
+        hb_printf(&b, "  - name: m%d\n    count: %d\n    devices:\n", m, 1 + random_below(r, 3));
+        for (int k = 0, runs = 1 + random_below(r, 2); k < runs; k++)
+            hb_printf(&b,
+                      "      - {name: d%d, kind: cpu, f32: %d GFLOP/s, memory: 8 GiB, "
+                      "memory_bandwidth: 8 GB/s, count: %d}\n",
+                      k, 20 + 10 * k, 1 + random_below(r, 8));
+        hb_puts(&b, "    link: {bandwidth: 1 GB/s, latency: 5 us}\n");
+    }
+    hb_puts(&b, "network: {bandwidth: 1 GB/s, latency: 20 us}\nsource: datasheet\n");
+    return cluster_from(a, hb_done(&b));
+}
+
+typedef struct drawing {
+    hb_arena *a;
+    HB_VEC(int) group;
+} drawing;
+
+static bool keep_part(void *ctx, int group)
+{
+    drawing *x = ctx;
+    HB_PUSH(x->a, &x->group, group);
+    return true;
+}
+
+// Devices of a group: of its machines, or of one run of one machine.
+static void check_placed(const syn_groups *g, const syn_group *v, const bool *device)
+{
+    const cl_cluster *c = g->m->cluster;
+    int *machines = HB_ARRAY(g->a, int, g->kinds.n), first = -1, n = 0;
+    for (int k = 0; k < g->kinds.n; k++)
+        for (int i = 0; i < g->kinds.p[k].n; i++) {
+            const cl_machine *m = &c->machine[g->kinds.p[k].machine[i]];
+            int here = 0;
+            for (int d = 0; d < m->n_ranks; d++) {
+                if (!device[m->first_rank + d]) continue;
+                if (first < 0) first = d;
+                here++;
+            }
+            if (v->take)
+                ck_assert(here == 0 || here == m->n_ranks);
+            else
+                ck_assert(here == 0 || (k == v->kind && here == v->n && n == 0));
+            for (int d = first; !v->take && here > 0 && d < first + v->n; d++) {
+                ck_assert(device[m->first_rank + d]);
+                ck_assert_int_eq(c->class_of[m->first_rank + d],
+                                 c->class_of[m->first_rank + v->first]);
+            }
+            n += here;
+            machines[k] += here > 0;
+        }
+    ck_assert_int_gt(n, 0);
+    for (int k = 0; k < g->kinds.n && v->take; k++)
+        ck_assert_int_eq(machines[k], v->take[k]);
+}
+
+START_TEST(units)
+{
+    static const int most[] = {64, 256, 2000};
+    int n = test_cases(60, 300, 3000), have = 0;
+    for (int k = 0; k < n; k++) {
+        hb_arena *a = hb_arena_new();
+        random_source r = {(uint64_t)k + 1};
+        const cost_model m = {.cluster = random_cluster(a, &r)};
+        const cl_cluster *c = m.cluster;
+        syn_groups *g = syn_groups_new(a, &m, hb_diag_new(a));
+        syn_units u = syn_units_of_parts(g, most[k % 3]);
+        have += u.n > 0;
+        ck_assert(syn_unit_sets(&u) <= most[k % 3]);
+        if (u.n == 0) u = syn_units_of_machines(g);
+        drawing all = {.a = a};
+        ck_assert(syn_parts_of(g, &u, keep_part, &all));
+        for (int i = 0; i < g->kinds.n; i++) {
+            int *take = HB_ARRAY(a, int, g->kinds.n);
+            take[i] = 1;
+            (void)keep_part(&all, syn_group_of_machines(g, take));
+        }
+        int left[64], group[64], placed = 0;
+        memcpy(left, u.count, sizeof *left * (size_t)u.n);
+        for (int tries = 0; tries < 60; tries++) { // as long as units are left
+            int one = all.group.p[random_below(&r, all.group.n)], take[64];
+            bool room = syn_group_units(g, &u, one, take);
+            ck_assert(room);
+            for (int i = 0; i < u.n; i++)
+                room = room && take[i] <= left[i];
+            for (int i = 0; i < u.n && room; i++)
+                left[i] -= take[i];
+            if (room) group[placed++] = one;
+        }
+        bool **device = syn_groups_place(a, g, placed, group);
+        int *used = HB_ARRAY(a, int, c->n_ranks);
+        for (int s = 0; s < placed; s++) {
+            check_placed(g, &g->of.p[group[s]], device[s]);
+            for (int i = 0; i < c->n_ranks; i++)
+                used[i] += device[s][i];
+        }
+        for (int i = 0; i < c->n_ranks; i++)
+            ck_assert_int_le(used[i], 1);
+        hb_arena_free(a);
+    }
+    ck_assert_int_gt(have, n / 2);
 }
 END_TEST
 
@@ -202,7 +378,7 @@ START_TEST(sizes)
         syn_staged_result x = searched(a, g, c, HUGE_VAL);
         ck_assert_msg(x.plan, "case %d: %.*s", k, HB_ARG(x.why));
         for (int i = 0; i < 6; i++) {
-            double sec = drawn(a, g, c, &r);
+            double sec = drawn(a, g, c, &r, false);
             ck_assert_msg(x.plan->predicted_sec <= NEAR * sec, "case %d: %g ms, drawn %g", k,
                           x.plan->predicted_sec * 1e3, sec * 1e3);
         }
@@ -407,11 +583,11 @@ START_TEST(few)
 {
     hb_arena *a = hb_arena_new();
     const cl_cluster *c = cluster_of(a, 1000, 2, ROOMY);
-    bool device[8] = {true, true};
+    bool device[8] = {true};
     int rank[8];
     syn_staged_result x = searched(a, tiny(a), cl_part(a, c, device, rank), HUGE_VAL);
     ck_assert(!x.plan);
-    ck_assert(hb_str_is(x.why, "stages want two machines or more"));
+    ck_assert(hb_str_is(x.why, "stages want two devices or more"));
     x = searched(a, small_mlp(a, 16, 1, (const int64_t[]){8, 8}), c, HUGE_VAL);
     ck_assert(!x.plan);
     ck_assert(hb_str_is(x.why, "stages want two layers or more"));
@@ -426,6 +602,8 @@ int main(void)
     tcase_set_timeout(c, 600);
     tcase_add_test(c, draw);
     tcase_add_test(c, sizes);
+    tcase_add_test(c, parts);
+    tcase_add_test(c, units);
     tcase_add_test(c, worth);
     tcase_add_test(c, asked);
     tcase_add_test(c, whole);
