@@ -653,7 +653,8 @@ static double solve(pipeline *x, double tau)
         }
     }
     hb_arena_free(c.a);
-    return isfinite(fill) ? fill : fmax(limit, x->least_fill);
+    // What was left out has no less than what would be of use now.
+    return fmax(fmin(fill, worth(x) - (p->rounds - 1) * tau), x->least_fill);
 }
 
 // --- every bottleneck ---
