@@ -363,6 +363,7 @@ together()
         fail "no tokens go to experts: this tests nothing"
     crossed_with_one examples/bert-moe-tiny/graph.json bert-moe-tiny "$peers" 0-3@right,4-9@left --strategy hap --micro-batches 2
     crossed_with_one $experts gpt2-tiny "$peers" 0@left,1@right --strategy zero
+    crossed_with_one tests/graphs/rotary.json gpt2-tiny "$peers" 0@left,1-2@right --strategy dp-prop --micro-batches 2
     crossed_with_one tests/graphs/batch-norm.json mlp "$peers" 0@left,1@right --strategy dp-prop --micro-batches 1
     crossed_with_one tests/graphs/batch-norm.json mlp "$peers" 0@left,1@right --micro-batches 2
 }
