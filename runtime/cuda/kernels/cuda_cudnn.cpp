@@ -1,10 +1,10 @@
 // Attention of bf16 and f16 heads by cuDNN's graph API (cudnn-frontend, headers alone). libcudnn is
 // loaded when the device starts; without it every head runs on the kernels of cuda_sdpa.cu. A
 // shape's plan is built at its first call and kept. The backward pass is the ordered
-// (deterministic) one where there is one and its workspace allows (cuda_head_split.h). --cuda
-// attention=own leaves cuDNN out. Of fewer queries or keys than a tile its backward kernel (9.19,
-// sm_90) writes whole tiles, past tensors whose heads lie apart; =short gives it such calls all the
-// same, to see that.
+// (deterministic) one where there is one and its workspace allows (cuda_head_split.h), but with
+// --cuda attention=unordered. =own leaves cuDNN out. Of fewer queries or keys than a tile its
+// backward kernel (9.19, sm_90) writes whole tiles, past tensors whose heads lie apart; =short gives
+// it such calls all the same, to see that.
 
 #include <algorithm>
 #include <cstdio>
@@ -53,7 +53,7 @@ bool same(const cuda_heads &a, const cuda_heads &b)
 } // namespace
 
 struct cuda_attention {
-    bool takes_short = false;
+    bool takes_short = false, unordered = false;
     std::vector<std::unique_ptr<plan>> plans;
 };
 
@@ -147,8 +147,9 @@ const char *make_lengths(cuda_context *x, plan &p)
     return nullptr;
 }
 
-cuda_head_split split_of(const cuda_heads &h)
+cuda_head_split split_of(const cuda_context *x, const cuda_heads &h)
 {
+    if (x->attention->unordered) return {h.b, h.hk, false};
     return cuda_heads_at_once(h.b, h.hk, h.hq / h.hk, h.q, h.k);
 }
 
@@ -156,7 +157,7 @@ cuda_head_split split_of(const cuda_heads &h)
 // is that of one call.
 plan *plan_of(cuda_context *x, cuda_heads h, bool backward)
 {
-    const cuda_head_split split = split_of(h);
+    const cuda_head_split split = split_of(x, h);
     if (backward) {
         h.hq = h.hq / h.hk * split.hk;
         h.b = split.b, h.hk = split.hk;
@@ -219,6 +220,7 @@ extern "C" const char *cuda_cudnn_start(cuda_context *x)
     if (own_heads) return nullptr;
     x->attention = new cuda_attention();
     x->attention->takes_short = x->options.attention == HAP_CUDA_attention_short;
+    x->attention->unordered = x->options.attention == HAP_CUDA_attention_unordered;
     return nullptr;
 }
 
@@ -261,7 +263,7 @@ extern "C" const char *cuda_cudnn_backward(cuda_context *x, const cuda_heads *h,
                                            const cuda_head_grads *g)
 {
     plan *p = plan_of(x, *h, true);
-    const cuda_head_split one = split_of(*h);
+    const cuda_head_split one = split_of(x, *h);
     const int64_t group = h->hq / h->hk;
     for (int64_t b = 0; b < h->b; b += one.b) {
         for (int64_t head = 0; head < h->hk; head += one.hk) {
