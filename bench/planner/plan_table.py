@@ -3,11 +3,13 @@
 peak memory of hapc, the predicted step, exit code; each beside what it may take and the best step known.
 
     bench/plan table [-k REGEX] [--jobs N] [--graphs a,b] [--clusters c,d] [--json OUT] [--out FILE.md]
+                     [--steps FILE.tsv] [--against FILE.tsv]
 
 A case is GRAPH@CLUSTER, with its options behind it; -k takes those that hold the expression. Prints the
 slowest, those over 1 s or 1 GB, plans worse than a baseline or with a gap above 2 %, and the named cases.
 Exit 1: a case is over a limit, has no answer, or is above 1.03 of the best known. --out writes all rows
-with baselines and bounds, --json all that was measured.
+with baselines and bounds, --json all that was measured, --steps the steps alone; --against compares with
+what --steps wrote: plans that are slower by more than 0.1 %, and cases that had a plan.
 """
 
 import argparse
@@ -32,6 +34,7 @@ BASELINES = ["dp-even", "dp-prop", "zero", "tp", "hap"]
 MOST_BYTES = 8 << 30  # of address space
 MOST_SECONDS, MOST_MB, EXCEPTION_SECONDS = 1.0, 1000, 3.0
 WORSE = 1.03  # of the best step known
+SLOWER = 1.001  # than in the file of --against
 NO_PLAN = 3  # exit code
 
 
@@ -174,6 +177,26 @@ def report(rows):
     return bad + sum(above(r) for r in rows)
 
 
+def write_steps(rows, path):
+    """A line a plan: its case and milliseconds a step as predicted."""
+    with open(path, "w") as f:
+        f.writelines(f"{r['name']}\t{r['ms']:.6g}\n" for r in rows if r["exit"] == 0)
+
+
+def against(rows, path):
+    """Prints how the plans of both stand; the number of those that are slower or gone."""
+    with open(path) as f:
+        before = {name: float(ms) for name, ms in (line.rstrip("\n").split("\t") for line in f)}
+    both = [(r, r["ms"] / before[r["name"]]) for r in rows if r["name"] in before and r["exit"] == 0]
+    slower = sorted(((x, r) for r, x in both if x > SLOWER), key=lambda pair: -pair[0])
+    gone = [r for r in rows if r["name"] in before and r["exit"]]
+    quicker = sum(x < 1 / SLOWER for _, x in both)
+    print(f"\n{len(both)} plans as in {path}: {len(slower)} slower, {quicker} quicker, {len(gone)} without a plan now; "
+          f"the slowest {max((x for _, x in both), default=1):.4f} times")
+    section("slower", (f"{x:.4f}  {before[r['name']]:.4g} -> {r['ms']:.4g} ms  {r['name']}" for x, r in slower))
+    return len(slower) + section("without a plan", (f"{r['name']}: {r['why']}" for r in gone))
+
+
 def case_of(row):
     return next(c for c in CASES if c["name"] == row["name"])
 
@@ -187,6 +210,8 @@ def main():
     a.add_argument("--clusters", default="", help="of clusters/")
     a.add_argument("--json", help="all that was measured")
     a.add_argument("--out", help="all rows, with baselines and bounds")
+    a.add_argument("--steps", help="writes each case's step")
+    a.add_argument("--against", help="compares with such a file")
     a.add_argument("--limit", type=int, default=120, help="processor seconds a plan may take")
     o = a.parse_args()
     graphs = o.graphs.split(",") if o.graphs else sorted(
@@ -209,7 +234,10 @@ def main():
         head = f"{datetime.date.today()}, {platform.node()}, {os.cpu_count()} cores; times are ms a step as simulated"
         with open(o.out, "w") as f:
             f.write("\n".join([head, "", *markdown(rows)]) + "\n")
-    return 1 if report(rows) else 0
+    if o.steps:
+        write_steps(rows, o.steps)
+    bad = report(rows) + (against(rows, o.against) if o.against else 0)
+    return 1 if bad else 0
 
 
 if __name__ == "__main__":
