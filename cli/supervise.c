@@ -359,28 +359,38 @@ static int rank_of(long pid)
     return -1;
 }
 
-// A rank that was stopped before it had a heartbeat; -1: none.
-static int stopped_early(const watch *w)
+// Of the ranks here that have no heartbeat yet one that was stopped, and one that has no process,
+// though others have; -1: none.
+static void look_early(const watch *w, int *stopped, int *gone)
 {
-    int found = -1;
+    hb_arena *a = hb_arena_new();
+    bool *there = HB_ARRAY(a, bool, w->j->n_ranks), any = false;
+    *stopped = *gone = -1;
     DIR *d = opendir("/proc");
-    for (struct dirent *f; d && found < 0 && (f = readdir(d));) {
+    for (struct dirent *f; d && (f = readdir(d));) {
         long pid = strtol(f->d_name, NULL, 10);
-        char state = pid > 0 && is_rank(w, pid) ? process_state(pid, NULL) : 0;
-        int r = state == 'T' || state == 't' ? rank_of(pid) : -1;
-        if (r >= 0 && r < w->j->n_ranks && w->beat[r].pid == 0 && !is_away(w, r)) found = r;
+        int r = pid > 0 && is_rank(w, pid) ? rank_of(pid) : -1;
+        if (r < 0 || r >= w->j->n_ranks) continue;
+        char state = process_state(pid, NULL);
+        there[r] = any = true;
+        if ((state == 'T' || state == 't') && w->beat[r].pid == 0 && !is_away(w, r)) *stopped = r;
     }
     if (d) closedir(d);
-    return found;
+    for (int r = 0; r < w->j->n_ranks && any && *gone < 0; r++)
+        if (!there[r] && w->beat[r].pid == 0 && !is_away(w, r)) *gone = r;
+    hb_arena_free(a);
 }
 
-// The rank that keeps the others waiting: a stopped one, else the one that is furthest behind, of
-// those that are seen from here.
-static int slowest(const watch *w, bool *stopped)
+// The rank that keeps the others waiting: a stopped one, one that is gone, else the one that is
+// furthest behind, of those that are seen from here.
+static int slowest(const watch *w, bool *stopped, bool *gone)
 {
-    int best = 0, early = stopped_early(w);
-    *stopped = early >= 0;
-    if (*stopped) return early;
+    int best = 0, stopped_early, gone_early;
+    look_early(w, &stopped_early, &gone_early);
+    *stopped = stopped_early >= 0;
+    *gone = !*stopped && gone_early >= 0;
+    if (*stopped) return stopped_early;
+    if (*gone) return gone_early;
     for (int r = 0; r < w->j->n_ranks; r++) {
         const beat *b = &w->beat[r], *o = &w->beat[best];
         char state = b->pid > 0 ? process_state(b->pid, NULL) : 0;
@@ -630,9 +640,14 @@ static int look_after(watch *w, int fd, int *status, bool *ended)
             return CLI_FAILED;
         }
         if (now() - w->moved <= limit) continue;
-        bool stopped;
-        int r = slowest(w, &stopped), away = ranks_away(w);
+        bool stopped, gone;
+        int r = slowest(w, &stopped, &gone), away = ranks_away(w);
         if (away == w->j->n_ranks) continue; // nobody is watched
+        if (gone) {                          // and mpirun has not seen it
+            say(w, "%s: the process died", place(w, r).p);
+            lose(w, r);
+            return CLI_FAILED;
+        }
         if (!stopped && starting(w) && now() - w->moved <= START_SECONDS) continue;
         if (!stopped && at_files(w) && now() - w->moved <= FILE_SECONDS) continue;
         say(w, "%s: %s for %.0f s%s", place(w, r).p,

@@ -221,6 +221,10 @@ __attribute__((constructor)) static void early(void)
 S
 cc -c -o "$work/early.o" "$work/early.c" || exit 1
 [ "$n" = 1 ] || broken "stopped early" '^rank 1 host .* before its first call: stopped (suspended process) for [12]' CC="cc $work/early.o"
+# The same of one that is gone, which its launcher has not seen: another program has its place.
+sed 's/raise(SIGSTOP)/execl("\/bin\/sleep", "sleep", "100", (char *)NULL)/; s/<signal.h>/<unistd.h>/' "$work/early.c" >"$work/gone_early.c"
+cc -c -o "$work/gone_early.o" "$work/gone_early.c" || exit 1
+[ "$n" = 1 ] || broken "gone early" '^rank 1 host .* before its first call: the process died$' CC="cc $work/gone_early.o"
 
 if [ "$backend" = cuda ]; then
     old_driver
