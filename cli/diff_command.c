@@ -91,6 +91,12 @@ static hb_str blocks(hb_arena *a, const hb_tree *plan)
                   HB_ARG(join(a, list, "")));
 }
 
+static hb_str expert_room(hb_arena *a, const hb_tree *plan)
+{
+    double room = cli_number_at(plan, "expert_room");
+    return isnan(room) ? HB_STR("none") : hb_fmt(a, "%g", room);
+}
+
 static void say_choices(two *t)
 {
     static const struct {
@@ -105,6 +111,9 @@ static void say_choices(two *t)
     for (int i = 0; i < 2; i++)
         v[i] = hb_fmt(t->a, "%lld", (long long)cli_plan_int(t->plan[i], "batch", 0));
     say(t, "Batch", v[0], v[1]);
+    for (int i = 0; i < 2; i++)
+        v[i] = expert_room(t->a, t->plan[i]);
+    say(t, "Rooms of experts", v[0], v[1]);
     for (int i = 0; i < 2; i++)
         v[i] = join(t->a, cli_list_at(t->plan[i], "pins"), "none");
     say(t, "Pins", v[0], v[1]);

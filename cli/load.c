@@ -176,7 +176,7 @@ static bool blocks_of_plan(hb_arena *a, const hb_tree *plan, const char **blocks
 bool cli_plan_options(hb_arena *a, const hb_tree *plan, ir_options *o)
 {
     const hb_tree *p = hb_get(plan, "precision"), *g = hb_get(plan, "grad_dtype");
-    const hb_tree *keep = hb_get(plan, "keep_grads");
+    const hb_tree *keep = hb_get(plan, "keep_grads"), *room = hb_get(plan, "expert_room");
     *o = (ir_options){.only_trained = !keep || !keep->b,
                       .batch = cli_plan_int(plan, "batch_option", 0),
                       .micro_batches = cli_plan_int(plan, "micro_batches", 1)};
@@ -188,5 +188,10 @@ bool cli_plan_options(hb_arena *a, const hb_tree *plan, ir_options *o)
     bool good = !p || (p->kind == HB_TEXT && ir_precision_parse(p->s, &o->precision));
     good = good && (!g || (g->kind == HB_TEXT && ir_dtype_parse(g->s, &o->grad_dtype)));
     if (!good) cli_error(CLI_INPUT, "plan.json: no such precision or grad_dtype");
+    if (room) o->expert_room = room->f;
+    if (good && room && !(room->f > 0)) {
+        cli_error(CLI_INPUT, "plan.json: expert_room is a number above 0");
+        return false;
+    }
     return good;
 }

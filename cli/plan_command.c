@@ -162,7 +162,7 @@ static ir_graph *asked_for(hb_arena *a, ir_graph *step, const ir_options *asked,
 // What is asked on the command line.
 typedef struct request {
     const char *out, *batch, *strategy, *limit, *dumps, *precision, *micro, *recompute, *grad,
-        *mesh, *pairs, *stages;
+        *room, *mesh, *pairs, *stages;
     const char **pin, **what_if; // ended by NULL
     hb_str change;               // of the cluster file, of one what-if
     bool full, asks, json, quiet, verbose, keep, only_check, pinned;
@@ -185,6 +185,7 @@ static int read_options(request *q, int argc, char **argv)
         {"--micro-batches", &q->micro, NULL},
         {"--recompute", &q->recompute, NULL},
         {"--grad-dtype", &q->grad, NULL},
+        {"--expert-room", &q->room, NULL},
         {"--mesh", &q->mesh, NULL},
         {"--pairs", &q->pairs, NULL},
         {"--stages", &q->stages, NULL},
@@ -209,7 +210,8 @@ static bool understand(request *q)
     if (q->syn.vary_chunks) q->micro = NULL;
     if (q->syn.vary_blocks) q->recompute = NULL;
     if (!cli_precision(q->precision, q->grad, &q->front) ||
-        !cli_variant(q->micro, q->recompute, &q->front))
+        !cli_variant(q->micro, q->recompute, &q->front) ||
+        (q->room && !cli_real("--expert-room", q->room, &q->front.expert_room)))
         return false;
     if (q->mesh) (void)syn_mesh_parse((hb_str){q->mesh, strlen(q->mesh)}, &q->syn.mesh);
     if (q->strategy)
@@ -370,7 +372,8 @@ static bool change_one(const request *q, const char *text, request *out)
     } options[] = {{"--batch", &out->batch},         {"--precision", &out->precision},
                    {"--strategy", &out->strategy},   {"--mesh", &out->mesh},
                    {"--pairs", &out->pairs},         {"--micro-batches", &out->micro},
-                   {"--recompute", &out->recompute}, {"--grad-dtype", &out->grad}};
+                   {"--recompute", &out->recompute}, {"--grad-dtype", &out->grad},
+                   {"--expert-room", &out->room}};
     out->quiet = true;
     out->front = (ir_options){0};
     out->change = (hb_str){text, strlen(text)};

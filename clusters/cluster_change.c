@@ -92,9 +92,9 @@ static hb_tree *value_of(change *c, hb_str text)
 // Neither an option nor a key of the cluster file.
 static void no_such(change *c, hb_pos at, hb_str part)
 {
-    static const char *const firsts[] = {"machines",      "network",    "batch", "strategy",
-                                         "precision",     "grad-dtype", "mesh",  "pairs",
-                                         "micro-batches", "recompute"};
+    static const char *const firsts[] = {"machines",      "network",    "batch",      "strategy",
+                                         "precision",     "grad-dtype", "mesh",       "pairs",
+                                         "micro-batches", "recompute",  "expert-room"};
     hb_error(c->diag, c->src, at, "'%.*s' is nothing that can be changed", HB_ARG(part));
     const char *near = hb_nearest(part, firsts, sizeof firsts / sizeof *firsts);
     if (near)

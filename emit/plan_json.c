@@ -84,6 +84,7 @@ static void put_request(js *j, hb_arena *a, const emit_plan *e)
     js_close(j, ']');
     js_text(j, "precision", hb_str_c(a, ir_precision_name(p->g->precision)));
     js_text(j, "grad_dtype", hb_str_c(a, ir_dtype_name(p->g->grad_dtype)));
+    if (p->g->expert_room > 0) js_real(j, "expert_room", p->g->expert_room);
     js_text(j, "strategy", p->strategy);
     js_text(j, "strategy_option", e->strategy);
     js_flag(j, "keep_grads", p->keep_grads);

@@ -208,6 +208,7 @@ static void put_request(js *j, const syn_staged *p, const emit_plan *e)
     js_ints(j, "recomputed", p->g->recomputed.p, p->g->recomputed.n);
     js_text(j, "precision", hb_str_c(j->b->arena, ir_precision_name(p->g->precision)));
     js_text(j, "grad_dtype", hb_str_c(j->b->arena, ir_dtype_name(p->g->grad_dtype)));
+    if (p->g->expert_room > 0) js_real(j, "expert_room", p->g->expert_room);
     js_text(j, "strategy_option", e->strategy);
     js_text(j, "stages_option", e->stages);
     js_flag(j, "keep_grads", p->stage[0].program->keep_grads);

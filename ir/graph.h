@@ -11,6 +11,7 @@
 //     ir_read      graph.json -> graph of user ops      (read_graph.c: positions, verifier)
 //     ir_expand    composites -> ops                (composites.c)
 //     ir_casts     inserts casts, if --precision wants  (casts.c)
+//     ir_rooms     moves rows to experts, if asked for  (rooms.c)
 //     ir_autodiff  appends the backward pass            (autodiff.c, vjp.c)
 //     ir_optimize  appends clip and optimizer nodes     (optimizer.c)
 //     ir_blocks    marks repeated blocks                (recompute.c)
@@ -84,7 +85,8 @@ typedef enum { // of an op; by the table's names
     IR_ROLE_square,     // a sum of squares
     IR_ROLE_update,     // writes copies of what it updates
     IR_ROLE_mixture,    // of experts
-    IR_ROLE_experts     // each row by the matrix of its expert
+    IR_ROLE_experts,    // each row by the matrix of its expert
+    IR_ROLE_experts_dw  // of these matrices' gradients
 } ir_role;
 enum { // flags of an op
     IR_IN_PLACE = 1 << 0,
@@ -262,6 +264,7 @@ typedef struct ir_graph {
     HB_VEC(int) grads;      // pairs (param, gradient tensor: reduced, unclipped), after ir_autodiff
     ir_precision precision; // as the options say; ir_casts carries it out
     ir_dtype grad_dtype;    // of the parameters' gradients: IR_F32, or IR_BF16
+    double expert_room;     // as the options say; ir_rooms carries it out
     int n_blocks;           // of the forward pass (recompute.c), marked in its nodes
     int micro_batches; // as a variant (variant.h): how often the slot is done; 0: no slot, 1: what
                        // it stands for stands there instead (ir_unroll)
@@ -275,6 +278,7 @@ typedef struct ir_options {
     int64_t batch; // 0: as the file says
     ir_precision precision;
     ir_dtype grad_dtype;   // IR_F32 or IR_BF16
+    double expert_room;    // for rows at their experts, times an even share; 0: rows do not move
     int64_t micro_batches; // variant.h; 0 and 1: the whole batch at once
     const char *recompute; // blocks: "all", "3" the first three, "0,2,5-7" these; NULL: none
     bool only_trained;     // a graph without an optimizer has no backward pass
@@ -298,6 +302,7 @@ ir_graph *ir_read_source(hb_arena *a, const hb_source *src, const ir_options *o,
 // The steps after reading; each appends to or rewrites g. False after errors (located).
 bool ir_expand(ir_graph *g, hb_diag *d);
 bool ir_casts(ir_graph *g, hb_diag *d); // between ir_expand and ir_autodiff
+bool ir_rooms(ir_graph *g, hb_diag *d); // behind ir_casts
 bool ir_autodiff(ir_graph *g, hb_diag *d);
 bool ir_optimize(ir_graph *g, hb_diag *d);
 // All of the above in order. NULL after errors.

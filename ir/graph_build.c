@@ -19,7 +19,7 @@ ir_graph *ir_build(hb_arena *a, const char *path, const ir_options *o, hb_diag *
     if (!g) return NULL;
     must_hold(g);
     bool forward = o && o->only_trained && g->opt.name.n == 0;
-    if (!ir_expand(g, d) || !ir_casts(g, d)) return NULL;
+    if (!ir_expand(g, d) || !ir_casts(g, d) || !ir_rooms(g, d)) return NULL;
     if (!forward && (!ir_autodiff(g, d) || !ir_optimize(g, d))) return NULL;
     must_hold(g);
     ir_blocks(g);

@@ -219,7 +219,11 @@ ir_graph *ir_read_source(hb_arena *a, const hb_source *src, const ir_options *o,
     if (!top) return NULL;
     ir_graph *g = ir_graph_new(a);
     g->src = *src;
-    if (o) g->precision = o->precision, g->grad_dtype = o->grad_dtype;
+    if (o) {
+        g->precision = o->precision;
+        g->grad_dtype = o->grad_dtype;
+        g->expert_room = o->expert_room;
+    }
     g->sha = hb_str_n(a, hb_sha256_hex(a, src->text).p, 16);
     ir_reader r = {a, src, d, g, hb_map_new(a), hb_map_new(a), hb_map_new(a), 0};
     read_top(&r, top, o);

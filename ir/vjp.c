@@ -194,6 +194,35 @@ static bool vjp_expert_linear(ir_back *b, const ir_node *n, const int *dy)
     return true;
 }
 
+// to_rooms and from_rooms are each other's gradient.
+static bool vjp_to_rooms(ir_back *b, const ir_node *n, const int *dy)
+{
+    vjp_give(b, 0, binary(b, IR_OP_from_rooms, "dx", DY, n->in[1]));
+    return true;
+}
+
+static bool vjp_from_rooms(ir_back *b, const ir_node *n, const int *dy)
+{
+    const ir_tensor *x = tensor(b, n->in[0]);
+    ir_attr a[2] = {{.kind = IR_ATTR_INT, .i = x->dim[0]}, {.kind = IR_ATTR_INT, .i = x->dim[2]}};
+    vjp_give(b, 0, vjp_emit(b, IR_OP_to_rooms, "dx", 2, (int[]){DY, n->in[1]}, a));
+    return true;
+}
+
+static bool vjp_room_linear(ir_back *b, const ir_node *n, const int *dy)
+{
+    int x = n->in[0], index = n->in[1];
+    int64_t trans = n->attr[0].i;
+    if (vjp_wants(b, 0))
+        vjp_give(b, 0,
+                 with_int(b, IR_OP_room_linear, "dx", 3, (int[]){DY, index, n->in[2]}, !trans));
+    if (vjp_wants(b, 2))
+        vjp_give(b, 2,
+                 vjp_emit(b, IR_OP_room_linear_dw, "dw", 3,
+                          (int[]){trans ? DY : x, index, trans ? x : DY}, NULL));
+    return true;
+}
+
 // --- lookups ---
 
 static bool vjp_embedding(ir_back *b, const ir_node *n, const int *dy)

@@ -84,17 +84,24 @@ static double conv_work(const cut *c, ir_op op)
     return elements(c, y, 4) * elements(c, &w[1], 3);
 }
 
-// rows k n of an expert_linear or its gradient, as far as their experts are held: of all rows a
-// share as large as that of the experts.
-static double experts_work(const cut *c, const ir_node *n, int rank_y)
+// rows k n of rows by the matrices of their experts, or of a gradient of these, as far as experts
+// are held: of all rows a share as large as that of the experts. Rows are those of y, or, where
+// they lie by expert, of the choices in operand 1.
+static double experts_work(const ir_graph *g, const cut *c, const ir_node *n)
 {
-    bool dw = n->op == IR_OP_expert_linear_dw;
+    bool dw = ir_op_of(n->op)->role == IR_ROLE_experts_dw;
     const ir_rule_dim *w = dw ? c->r->out[0] : c->r->in[2], *y = dw ? c->r->in[2] : c->r->out[0];
+    int rank = g->tensors.p[dw ? n->in[2] : n->out[0]].rank, dim, pos;
     double held = elements(c, w, 1), all = 1;
-    for (int i = 0; i < w[0].n; i++)
-        all *= w[0].f[i] < 0 ? 1 : (double)c->r->factor[w[0].f[i]].size;
-    int k = !dw && n->attr[0].i == 1 ? 2 : 1;
-    return elements(c, y, rank_y) * elements(c, &w[k], 1) * held / all;
+    bool by_expert = false;
+    for (int i = 0; i < w[0].n; i++) {
+        if (w[0].f[i] < 0) continue;
+        all *= (double)c->r->factor[w[0].f[i]].size;
+        by_expert = by_expert || ir_rule_find(y, rank, w[0].f[i], &dim, &pos);
+    }
+    double rows = by_expert ? elements(c, c->r->in[1], g->tensors.p[n->in[1]].rank)
+                            : elements(c, y, rank - 1);
+    return rows * elements(c, &w[1], 2) * held / all;
 }
 
 void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_part *part,
@@ -136,10 +143,8 @@ void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_par
     case IR_FLOPS_CONV:
         *flops = info->flops * conv_work(&c, nd->op);
         break;
-    case IR_FLOPS_EXPERTS: {
-        int y = nd->op == IR_OP_expert_linear_dw ? nd->in[2] : nd->out[0];
-        *flops = info->flops * experts_work(&c, nd, g->tensors.p[y].rank);
+    case IR_FLOPS_EXPERTS:
+        *flops = info->flops * experts_work(g, &c, nd);
         break;
-    }
     }
 }

@@ -138,3 +138,143 @@ const char *cpu_expert_linear_dw(const hap_step_state *s, const hap_op_call *c)
     }
     return NULL;
 }
+
+// --- rooms ---
+
+// index[g,r] and room[e,g,c,k] of the experts that are held.
+typedef struct room_call {
+    int64_t held, groups, rows, room;
+    const int64_t *index;
+    cpu_axis expert, group;
+} room_call;
+
+static const char *rooms_of(room_call *v, const hap_tensor *index, const hap_tensor *rooms)
+{
+    CPU_TRY(cpu_want(index, HAP_I64, "the index"));
+    CPU_TRY(cpu_want(rooms, HAP_F32, "rooms"));
+    if (index->rank != 2 || rooms->rank != 4 || rooms->local[1] != index->local[0])
+        return cpu_fail("shapes do not fit");
+    *v = (room_call){rooms->local[0], index->local[0],       index->local[1],      rooms->local[2],
+                     index->data,     cpu_axis_of(rooms, 0), cpu_axis_of(index, 0)};
+    int64_t n = cpu_axis_size(&v->expert);
+    for (int64_t i = 0; i < index->elements; i++)
+        if (v->index[i] < 0 || v->index[i] >= n) return cpu_outside(v->index[i], n);
+    return NULL;
+}
+
+// How many rows of group g are in the room of held expert e; *why if they are too many.
+static int64_t rows_in(const room_call *v, int64_t e, int64_t g, const char **why)
+{
+    int64_t run, many = 0, expert = cpu_axis_global(&v->expert, e, &run);
+    for (int64_t r = 0; r < v->rows; r++)
+        many += v->index[g * v->rows + r] == expert;
+    if (many > v->room)
+        *why = cpu_fail("%lld of %lld rows of example %lld choose expert %lld, which has room for "
+                        "%lld (hapc --expert-room)",
+                        (long long)many, (long long)v->rows,
+                        (long long)cpu_axis_global(&v->group, g, &run), (long long)expert,
+                        (long long)v->room);
+    return many;
+}
+
+// row[g,r,k] and room[e,g,c,k]: one is copied to the other.
+static const char *swap_rooms(hap_tensor *rows, const hap_tensor *index, hap_tensor *rooms, bool to)
+{
+    room_call v;
+    hap_tensor *y = to ? rooms : rows;
+    const char *why = NULL;
+    CPU_TRY(cpu_want(rows, HAP_F32, "the rows"));
+    CPU_TRY(rooms_of(&v, index, rooms));
+    if (rows->rank != 3 || rows->local[0] != v.groups || rows->local[1] != v.rows ||
+        rows->local[2] != rooms->local[3])
+        return cpu_fail("shapes do not fit");
+    int64_t width = rows->local[2], run;
+    if (y->bytes) memset(y->data, 0, (size_t)y->bytes);
+    for (int64_t e = 0; e < v.held; e++) {
+        int64_t expert = cpu_axis_global(&v.expert, e, &run);
+        for (int64_t g = 0; g < v.groups; g++) {
+            float *place = (float *)rooms->data + (e * v.groups + g) * v.room * width;
+            (void)rows_in(&v, e, g, &why);
+            if (why) return why;
+            for (int64_t i = g * v.rows; i < (g + 1) * v.rows; i++) {
+                float *row = (float *)rows->data + i * width;
+                if (v.index[i] != expert) continue;
+                memcpy(to ? place : row, to ? row : place, (size_t)width * sizeof *row);
+                place += width;
+            }
+        }
+    }
+    return NULL;
+}
+
+const char *cpu_to_rooms(const hap_step_state *s, const hap_op_call *c)
+{
+    (void)s;
+    return swap_rooms(c->in[0], c->in[1], c->out[0], true);
+}
+
+const char *cpu_from_rooms(const hap_step_state *s, const hap_op_call *c)
+{
+    (void)s;
+    return swap_rooms(c->out[0], c->in[1], c->in[0], false);
+}
+
+// x[e,g,c,k], y[e,g,c,n], w[e,k,n] or, trans, [e,n,k].
+static const char *room_product(const hap_tensor *x, const hap_tensor *index, const hap_tensor *w,
+                                const hap_tensor *y, bool trans, room_call *v, int64_t *k,
+                                int64_t *n)
+{
+    CPU_TRY(cpu_want(w, HAP_F32, "the experts"));
+    CPU_TRY(cpu_want(x, HAP_F32, "rooms"));
+    CPU_TRY(rooms_of(v, index, y));
+    if (x->rank != 4 || w->rank != 3 || w->local[0] != v->held || x->local[0] != v->held ||
+        x->local[1] != v->groups || x->local[2] != v->room || x->local[3] != w->local[1 + trans] ||
+        y->local[3] != w->local[2 - trans])
+        return cpu_fail("shapes do not fit");
+    *k = x->local[3];
+    *n = y->local[3];
+    return NULL;
+}
+
+const char *cpu_room_linear(const hap_step_state *s, const hap_op_call *c)
+{
+    (void)s;
+    hap_tensor *x = c->in[0], *w = c->in[2], *y = c->out[0];
+    bool trans = c->attr[0].i == 1;
+    room_call v;
+    int64_t k, n;
+    const char *why = NULL;
+    CPU_TRY(room_product(x, c->in[1], w, y, trans, &v, &k, &n));
+    if (y->bytes) memset(y->data, 0, (size_t)y->bytes);
+    for (int64_t i = 0; i < v.held * v.groups && k && n; i++) {
+        int64_t e = i / v.groups, many = rows_in(&v, e, i % v.groups, &why);
+        if (why) return why;
+        if (many == 0) continue;
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, trans ? CblasTrans : CblasNoTrans, (blasint)many,
+                    (blasint)n, (blasint)k, 1.0f, (const float *)x->data + i * v.room * k,
+                    (blasint)k, (const float *)w->data + e * k * n, (blasint)(trans ? k : n), 0.0f,
+                    (float *)y->data + i * v.room * n, (blasint)n);
+    }
+    return NULL;
+}
+
+const char *cpu_room_linear_dw(const hap_step_state *s, const hap_op_call *c)
+{
+    (void)s;
+    hap_tensor *x = c->in[0], *dy = c->in[2], *w = c->out[0];
+    room_call v;
+    int64_t k, n;
+    const char *why = NULL;
+    CPU_TRY(room_product(x, c->in[1], w, dy, false, &v, &k, &n));
+    if (w->bytes) memset(w->data, 0, (size_t)w->bytes);
+    for (int64_t i = 0; i < v.held * v.groups && k && n; i++) {
+        int64_t e = i / v.groups, many = rows_in(&v, e, i % v.groups, &why);
+        if (why) return why;
+        if (many == 0) continue;
+        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (blasint)k, (blasint)n, (blasint)many,
+                    1.0f, (const float *)x->data + i * v.room * k, (blasint)k,
+                    (const float *)dy->data + i * v.room * n, (blasint)n, 1.0f,
+                    (float *)w->data + e * k * n, (blasint)n);
+    }
+    return NULL;
+}

@@ -186,6 +186,80 @@ static bool expert_rows(mp *m, const mp_call *c)
     return index != NULL;
 }
 
+// Which row has which place of a room, and which places are empty, hangs on the experts that all
+// rows of the group choose and on nothing else. So it is a coefficient: a keyed hash of these and
+// of the numbers of expert, place and row.
+static uint64_t group_of(mp *m, const mp_part *at, int64_t g)
+{
+    uint64_t h = IR_OP_to_rooms;
+    int64_t rows = at->ix[1]->l;
+    for (int64_t r = 0; r < rows; r++)
+        h = mp_hash(m, h, mp_get(at, g * rows + r));
+    return h;
+}
+
+static uint64_t place_of(mp *m, uint64_t group, const mp_part *room, int64_t e, int64_t c)
+{
+    return mp_hash(m, mp_hash(m, group, (uint64_t)room->ix[0]->at[e]), (uint64_t)c);
+}
+
+// room[e,g,c,k] of these choices at[g,r]: all rows and places are there.
+static bool are_rooms(mp *m, const mp_part *room, const mp_part *at)
+{
+    if (room->rank != 4 || at->rank != 2) return mp_fail(m, "has other dims");
+    return mp_same(m, room, 1, at, 0) && whole(m, room, 2) && whole(m, at, 1);
+}
+
+// row[g,r,k] to or from room[e,g,c,k].
+static bool swap_rooms(mp *m, const mp_call *call)
+{
+    bool to = call->op == IR_OP_to_rooms;
+    const mp_part *at = &call->in[1], *x = to ? &call->in[0] : &call->out[0];
+    const mp_part *z = to ? &call->out[0] : &call->in[0];
+    if (x->rank != 3) return mp_fail(m, "has other dims");
+    if (!are_rooms(m, z, at) || !mp_same(m, x, 0, at, 0) || !mp_same(m, x, 1, at, 1) ||
+        !mp_same(m, x, 2, z, 3))
+        return false;
+    int64_t ng = x->ix[0]->l, nr = x->ix[1]->l, nk = x->ix[2]->l, nc = z->ix[2]->l;
+    for (int64_t i = 0; i < z->ix[0]->l * ng * nc; i++) {
+        int64_t e = i / nc / ng, g = i / nc % ng, c = i % nc;
+        uint64_t place = place_of(m, group_of(m, at, g), z, e, c);
+        for (int64_t j = 0; j < nr * nk; j++) {
+            int64_t ix = g * nr * nk + j, iz = i * nk + j % nk;
+            uint64_t *v = &call->out[0].v[to ? iz : ix];
+            uint64_t from = to ? mp_get(x, ix) : mp_get(z, iz);
+            *v = mp_add(*v, mp_mul(mp_hash(m, place, (uint64_t)(j / nk)), from));
+        }
+    }
+    return true;
+}
+
+// y[e,g,c,n] = sum over k of x[e,g,c,k] w[e,k,n]; the gradient adds x[e,g,c,k] y[e,g,c,n] to w.
+static bool room_rows(mp *m, const mp_call *call)
+{
+    bool dw = call->op == IR_OP_room_linear_dw, trans = !dw && call->attr[0].i == 1;
+    const mp_part *x = &call->in[0], *at = &call->in[1], *y = dw ? &call->in[2] : &call->out[0];
+    const mp_part *w = dw ? &call->out[0] : &call->in[2];
+    if (w->rank != 3) return mp_fail(m, "has other dims");
+    if (!are_rooms(m, x, at) || !are_rooms(m, y, at) || !mp_same(m, x, 0, w, 0) ||
+        !mp_same(m, y, 0, w, 0) || !mp_same(m, x, 2, y, 2) || !mp_same(m, x, 3, w, 1 + trans) ||
+        !mp_same(m, y, 3, w, 2 - trans))
+        return false;
+    int64_t ng = x->ix[1]->l, nc = x->ix[2]->l, nk = x->ix[3]->l, nn = y->ix[3]->l;
+    for (int64_t i = 0; i < x->ix[0]->l * ng * nc; i++) {
+        int64_t e = i / nc / ng, g = i / nc % ng, c = i % nc;
+        uint64_t used = place_of(m, group_of(m, at, g), x, e, c);
+        for (int64_t j = 0; j < nk * nn; j++) {
+            int64_t k = j / nn, n = j % nn, ix = i * nk + k, iy = i * nn + n;
+            int64_t iw = e * nk * nn + (trans ? n * nk + k : j);
+            uint64_t *v = &call->out[0].v[dw ? iw : iy];
+            uint64_t p = mp_mul(mp_get(x, ix), dw ? mp_get(y, iy) : mp_get(w, iw));
+            *v = mp_add(*v, mp_mul(used, p));
+        }
+    }
+    return true;
+}
+
 mp_meaning *mp_moe(ir_op op)
 {
     switch ((int)op) {
@@ -205,6 +279,12 @@ mp_meaning *mp_moe(ir_op op)
     case IR_OP_expert_linear:
     case IR_OP_expert_linear_dw:
         return expert_rows;
+    case IR_OP_to_rooms:
+    case IR_OP_from_rooms:
+        return swap_rooms;
+    case IR_OP_room_linear:
+    case IR_OP_room_linear_dw:
+        return room_rows;
     default:
         return NULL;
     }

@@ -123,6 +123,10 @@ bool mp_is_index(ir_op op, int slot)
     case IR_OP_target_logit:
     case IR_OP_expert_linear:
     case IR_OP_expert_linear_dw:
+    case IR_OP_to_rooms:
+    case IR_OP_from_rooms:
+    case IR_OP_room_linear:
+    case IR_OP_room_linear_dw:
         return slot == 1;
     case IR_OP_nll_sum:
     case IR_OP_ce_bwd:

@@ -298,8 +298,9 @@ static void op(walk *w, const syn_instr *in)
         takes(w, IR_CUDA_CONV_TIMES * bytes + ((int64_t)IR_CUDA_CONV_ROOM << 20));
         break;
     }
-    case IR_ROLE_experts: { // rows of both sides by expert, and where each expert's begin
-        bool dw = n->op == IR_OP_expert_linear_dw;
+    case IR_ROLE_experts:
+    case IR_ROLE_experts_dw: { // rows of both sides by expert, and where each expert's begin
+        bool dw = ir_op_of(n->op)->role == IR_ROLE_experts_dw;
         int64_t list = round_up(rows(w, dw ? in->in[2] : in->out[0]) * 4, COST_CUDA_ALIGN);
         takes(w, 2 * list + (dim(w, dw ? in->out[0] : in->in[2], 0) + 1) * 4);
         break;

@@ -26,7 +26,7 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 static bool no_join(int role)
 {
     return role == IR_ROLE_none || role == IR_ROLE_mixture || role == IR_ROLE_experts ||
-           role == IR_ROLE_conv;
+           role == IR_ROLE_experts_dw || role == IR_ROLE_conv;
 }
 
 START_TEST(ops_have_their_roles)

@@ -109,6 +109,7 @@ ir_graph *graph_text_as(hb_arena *a, const char *text, ir_precision precision, i
 {
     ir_graph *g = ir_graph_new(a);
     char *all = hb_copy(a, text, strlen(text) + 1);
+    long long batch = 0;
     while (*all) {
         char *line = next(&all, "\n");
         if (!*line) continue;
@@ -116,6 +117,7 @@ ir_graph *graph_text_as(hb_arena *a, const char *text, ir_precision precision, i
             g->loss = graph_tensor(g, line + 5);
             continue;
         }
+        if (sscanf(line, "rooms %lf %lld", &g->expert_room, &batch) == 2) continue;
         char *name = next(&line, ": ");
         if (*line == '=') {
             line++;
@@ -130,7 +132,9 @@ ir_graph *graph_text_as(hb_arena *a, const char *text, ir_precision precision, i
     g->opt.eps = 1e-8;
     g->precision = precision;
     g->grad_dtype = grad_dtype;
-    bool good = ir_expand(g, d) && ir_casts(g, d) && ir_autodiff(g, d) && ir_optimize(g, d);
+    g->batch = batch;
+    bool good = ir_expand(g, d) && ir_casts(g, d) && ir_rooms(g, d) && ir_autodiff(g, d) &&
+                ir_optimize(g, d);
     if (!good) hb_diag_print(d, stderr);
     hb_assert(good);
     hb_str why = {0};

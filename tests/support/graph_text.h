@@ -3,6 +3,7 @@
 //     x: input f32 8 16             declares (kinds input, param, const; dtype; dims)
 //     y = linear(x, w) trans=1      op or composite with attributes; further outputs y.1, y.2
 //     loss y                        names the loss
+//     rooms 2.5 4                   experts have rooms (ir/rooms.c), in a batch of 4 examples
 //
 // graph_text runs ir_expand, ir_autodiff and ir_optimize (adamw) if there is a loss. It is
 // hb_assert clean: a malformed text is a bug of the test.

@@ -2,10 +2,12 @@
 """The models of zoo.py, exported, planned, proved and trained beside PyTorch.
 
     zoo_run.py [FAMILY…] [--hapc build-release/bin/hapc] [--strategies auto,dp-prop,zero,tp]
-               [--cluster clusters/laptop.yaml] [--write docs/coverage.md] [--stages 0@left,1@right:4 …]
+               [--cluster clusters/laptop.yaml] [--stages 0@left,1@right:4 …] [--plan=OPTION …] [--crowd S]
 
 For each family and strategy: 10 steps of AdamW (of SGD, where a family says so) on 4 unequal CPU ranks; with --stages in stages, each time
-with as many micro-batches as stand behind the colon. Losses must be PyTorch's to 1e-5 of themselves (to
+with as many micro-batches as stand behind the colon. --plan: options of every plan. --crowd: the rows of routers that
+make an expert's number, of the first expert of each, are S times as large, so that it is among the first or the
+last choices of all. Losses must be PyTorch's to 1e-5 of themselves (to
 `close` of a family that says so), in stages to 1e-6, and the buffers that steps update likewise; `hapc
 check` must prove the plan, and the gradients of step 1 (of the first strategy) must be PyTorch's. Modules
 are in eval mode (dropout has PyTorch's own random numbers), but for those with batch norm; --export also
@@ -53,6 +55,12 @@ def prepared(name: str, train=False):
     return module, inputs, how.get("loss")
 
 
+def crowd(module, times: float) -> None:
+    for name, p in module.named_parameters():
+        if name.endswith("mlp.gate.weight"):
+            p.data[0] *= times
+
+
 def optimizer_of(module, name: str):
     trained = [p for p in module.parameters() if p.requires_grad]
     rate = zoo.FAMILIES[name][2].get("sgd")
@@ -93,6 +101,7 @@ class Family:
     def __init__(self, name: str, folder: str, options):
         self.name, self.folder, self.options = name, folder, options
         module, inputs, loss = prepared(name)
+        crowd(module, options.crowd)
         trained = copy.deepcopy(module)
         self.doc = export(
             module, (), self.at("graph.json"), kwargs=inputs, loss=loss,
@@ -119,7 +128,7 @@ class Family:
         if stages:
             of, micro_batches = stages.split(":")
             more += ["--stages", of, "--micro-batches", micro_batches]
-        hapc(o.hapc, self.at("graph.json"), o.cluster, "-q", "-o", plan, "--strategy", strategy, *more)
+        hapc(o.hapc, self.at("graph.json"), o.cluster, "-q", "-o", plan, "--strategy", strategy, *more, *o.plan)
         hapc(o.hapc, "check", plan)
         init = ["--init", self.at("init.safetensors"), *self.inputs]
         saved = self.at("saved.safetensors")
@@ -187,6 +196,8 @@ def main() -> int:
     parser.add_argument("--cluster", default=os.path.join(ROOT, "clusters", "laptop.yaml"))
     parser.add_argument("--strategies", type=lambda s: [x for x in s.split(",") if x], default=["auto", "dp-prop", "zero", "tp"])
     parser.add_argument("--stages", action="append")
+    parser.add_argument("--plan", action="append", default=[])
+    parser.add_argument("--crowd", type=float, default=1.0)
     parser.add_argument("--export", action="store_true", help="also with dropout: exported and planned")
     options = parser.parse_args()
     torch.set_num_threads(1)

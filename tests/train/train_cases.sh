@@ -417,6 +417,21 @@ experts()
     same_on_one $graph gpt2-tiny 10 tokens laptop auto --pin "$moe.*_proj=S(0)" --pin "$moe.expert_linear*=P"
     grep -q 'mlp_experts_gate_up_proj, HAP_NT)' "$work/laptop-auto/program.c" ||
         fail "no rank multiplies by its own experts alone: this tests nothing"
+    same_on_one $graph gpt2-tiny 10 tokens laptop hap --expert-room 5 --pin "$moe.*_proj=S(0)" \
+        --pin "$moe.*to_rooms=S(1)" --pin "$moe.*2.rooms=S(1)" --pin "$moe.*rooms'dx=S(1)" --pin "$moe.expert_linear'dx=S(1)"
+    local value
+    for value in to_rooms 2_rooms 2_from_rooms_dx dx; do
+        tr -d '\n ' <"$work/laptop-hap/program.c" | grep -q "coll_all_to_all_start([^;]*&b->mlp_experts_expert_linear_$value,b" ||
+            fail "no rows go to experts in $value: this tests nothing"
+    done
+    same_on_one $graph gpt2-tiny 10 tokens laptop tp --expert-room 5
+    same_on_one $graph gpt2-tiny 10 tokens laptop dp-prop --expert-room 5 --micro-batches 2
+    title "experts without room for all that choose them"
+    plan small $graph laptop --expert-room 1 &&
+        "$hapc" run "$work/small" --steps 10 --seed 1 $(inputs gpt2-tiny) >"$work/small.out" 2>&1
+    [ $? = 5 ] || fail "exit $?" "$work/small.out"
+    grep -Eq 'step 0 program.c:[0-9]+: to_rooms: 1[4-9] of 64 rows of example [0-7] choose expert [0-4], which has room for 13 \(hapc --expert-room\)' \
+        "$work/small.out" || fail "no word of the room" "$work/small.out"
 }
 
 # cluster_of MACHINES FAST SLOW: ranks so slow that what they compute counts and links are free

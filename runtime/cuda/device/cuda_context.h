@@ -33,7 +33,8 @@ typedef struct cuda_step {
 typedef struct cuda_trap {
     int set, op, line;
     int64_t value, limit;
-    double norm; // no fault: of all gradients, by clip_scale; 0 before it
+    int64_t expert; // of to_rooms and from_rooms, whose rows are `value`; else -1
+    double norm;    // no fault: of all gradients, by clip_scale; 0 before it
 } cuda_trap;
 
 // What is made where a call first asks for it: none of it in a step that was rehearsed. Who makes

@@ -43,7 +43,11 @@ const char *cuda_trapped(const cuda_context *x)
 {
     const cuda_trap *t = x->trap;
     if (!t || !t->set) return NULL;
-    return cuda_fail("%s: index %lld lies outside [0, %lld)",
-                     (unsigned)t->op < HAP_N_OPS ? hap_op_names[t->op] : "?", (long long)t->value,
+    const char *op = (unsigned)t->op < HAP_N_OPS ? hap_op_names[t->op] : "?";
+    if (t->expert >= 0)
+        return cuda_fail("%s: %lld rows of an example choose expert %lld, which has room for %lld "
+                         "(hapc --expert-room)",
+                         op, (long long)t->value, (long long)t->expert, (long long)t->limit);
+    return cuda_fail("%s: index %lld lies outside [0, %lld)", op, (long long)t->value,
                      (long long)t->limit);
 }

@@ -4,6 +4,8 @@
 //
 //     expert_linear      y[row, n] = sum over k of x[row, k] w[e, k, n]     a tile: rows of one expert
 //     expert_linear_dw   w[e, k, n] = sum over rows of x[row, k] y[row, n]  a tile: of a matrix
+//     room_linear, room_linear_dw   the same of rows that lie by expert, but for empty places
+//     to_rooms, from_rooms          copies of rows: a block finds those of a group and an expert
 //
 // bf16 is multiplied by tensor cores, f32 and f16 by single products. Sums are in f32, in the order
 // of the rows.
@@ -299,14 +301,38 @@ static int64_t leading(row_map<3> *map, const hap_tensor *a, const hap_tensor *b
     return rows;
 }
 
+static const char *types_fit(const hap_op_call *c, const hap_tensor *a, const hap_tensor *y,
+                             const hap_tensor *w)
+{
+    CUDA_TRY(cuda_want(c->in[1], HAP_I64, "the index"));
+    if (!cuda_is_float(a->type) || !cuda_is_float(y->type) || !cuda_is_float(w->type))
+        return cuda_fail("not supported: experts of type %s", hap_dtype_name(a->type));
+    return NULL;
+}
+
+// Room for the lists of v's rows; *any: there is something to multiply.
+static const char *make_lists(cuda_context *x, const hap_op_call *c, experts *v, bool *any)
+{
+    if (v->rows > INT32_MAX || v->held > 65535)
+        return cuda_fail("not supported: %lld rows of %lld experts", (long long)v->rows,
+                         (long long)v->held);
+    v->quick = v->k % VECTOR == 0 && v->n % VECTOR == 0 && all_aligned(c);
+    *any = v->rows * v->held * v->k * v->n > 0;
+    if (!*any) return NULL;
+    int64_t list = ceil_div(v->rows * (int64_t)sizeof(int), 256) * 256;
+    const char *why = NULL;
+    char *work = (char *)cuda_work(x, 2 * list + (v->held + 1) * (int64_t)sizeof(int), &why);
+    if (!work) return why;
+    v->list = {(int *)work, (int *)(work + list), (int *)(work + 2 * list)};
+    return NULL;
+}
+
 // Takes the call apart and, unless nothing is to be multiplied, sorts its rows.
 static const char *experts_of(cuda_context *x, const hap_op_call *c, const hap_tensor *y,
                               const hap_tensor *w, bool trans, experts *v)
 {
     const hap_tensor *a = c->in[0], *index = c->in[1];
-    CUDA_TRY(cuda_want(index, HAP_I64, "the index"));
-    if (!cuda_is_float(a->type) || !cuda_is_float(y->type) || !cuda_is_float(w->type))
-        return cuda_fail("not supported: experts of type %s", hap_dtype_name(a->type));
+    CUDA_TRY(types_fit(c, a, y, w));
     if (a->rank < 1 || y->rank < 1 || w->rank != 3) return cuda_fail("shapes do not fit");
     row_map<3> map;
     int64_t rows = leading(&map, a, y);
@@ -315,18 +341,34 @@ static const char *experts_of(cuda_context *x, const hap_op_call *c, const hap_t
     if (!map.takes(0, a, 1) || !map.takes(1, index, 0) || !map.takes(2, y, 1) ||
         w->local[1 + trans] != v->k || w->local[2 - trans] != v->n)
         return cuda_fail("shapes do not fit");
-    if (v->rows > INT32_MAX || v->held > 65535)
-        return cuda_fail("not supported: %lld rows of %lld experts", (long long)v->rows,
-                         (long long)v->held);
-    v->quick = v->k % VECTOR == 0 && v->n % VECTOR == 0 && all_aligned(c);
-    if (v->rows * v->held * v->k * v->n == 0) return NULL;
-    int64_t list = ceil_div(v->rows * (int64_t)sizeof(int), 256) * 256;
-    const char *why = NULL;
-    char *work = (char *)cuda_work(x, 2 * list + (v->held + 1) * (int64_t)sizeof(int), &why);
-    if (!work) return why;
-    v->list = {(int *)work, (int *)(work + list), (int *)(work + 2 * list)};
+    bool any;
+    CUDA_TRY(make_lists(x, c, v, &any));
+    if (!any) return NULL;
     sort_rows<<<(unsigned)v->held, SORTS, 0, x->stream>>>(
         v->rows, (const int64_t *)index->data, map, place_of(x, c, w, 0), v->list);
+    return launched();
+}
+
+static const char *multiply_rows(cuda_context *x, const experts &v, bool trans)
+{
+    bool tensor = v.x.type == HAP_BF16 && v.w.type == HAP_BF16;
+    int64_t tile = tensor ? LARGE : SMALL, tiles = v.rows / tile + v.held;
+    if (tiles > 65535) return cuda_fail("not supported: %lld rows of experts", (long long)v.rows);
+    dim3 grid((unsigned)ceil_div(v.n, tile), (unsigned)tiles);
+    auto run = tensor ? (trans ? rows_by_experts<true, true> : rows_by_experts<true, false>)
+                      : (trans ? rows_by_experts<false, true> : rows_by_experts<false, false>);
+    run<<<grid, THREADS, 0, x->stream>>>(v);
+    return launched();
+}
+
+static const char *multiply_dw(cuda_context *x, const experts &v)
+{
+    bool tensor = v.x.type == HAP_BF16 && v.y.type == HAP_BF16;
+    int64_t tile = tensor ? LARGE : SMALL;
+    if (ceil_div(v.k, tile) > 65535)
+        return cuda_fail("not supported: experts of %lld rows", (long long)v.k);
+    dim3 grid((unsigned)ceil_div(v.n, tile), (unsigned)ceil_div(v.k, tile), (unsigned)v.held);
+    (tensor ? experts_dw<true> : experts_dw<false>)<<<grid, THREADS, 0, x->stream>>>(v);
     return launched();
 }
 
@@ -341,15 +383,7 @@ CUDA_ROW(expert_linear)
     cuda_axis held = cuda_axis_of(w, 0);
     bool none = v.k == 0 || v.held == 0;
     if (none || v.held < cuda_axis_size(&held)) CUDA_TRY(cuda_fill(x->stream, y, 0));
-    if (none) return NULL;
-    bool tensor = v.x.type == HAP_BF16 && v.w.type == HAP_BF16;
-    int64_t tile = tensor ? LARGE : SMALL, tiles = v.rows / tile + v.held;
-    if (tiles > 65535) return cuda_fail("not supported: %lld rows of experts", (long long)v.rows);
-    dim3 grid((unsigned)ceil_div(v.n, tile), (unsigned)tiles);
-    auto run = tensor ? (trans ? rows_by_experts<true, true> : rows_by_experts<true, false>)
-                      : (trans ? rows_by_experts<false, true> : rows_by_experts<false, false>);
-    run<<<grid, THREADS, 0, x->stream>>>(v);
-    return launched();
+    return none ? NULL : multiply_rows(x, v, trans);
 }
 
 CUDA_ROW(expert_linear_dw)
@@ -358,12 +392,164 @@ CUDA_ROW(expert_linear_dw)
     experts v;
     CUDA_TRY(experts_of(x, c, c->in[2], w, false, &v));
     if (w->elements == 0) return NULL;
-    if (v.rows == 0) return cuda_fill(x->stream, w, 0);
-    bool tensor = v.x.type == HAP_BF16 && v.y.type == HAP_BF16;
-    int64_t tile = tensor ? LARGE : SMALL;
-    if (ceil_div(v.k, tile) > 65535)
-        return cuda_fail("not supported: experts of %lld rows", (long long)v.k);
-    dim3 grid((unsigned)ceil_div(v.n, tile), (unsigned)ceil_div(v.k, tile), (unsigned)v.held);
-    (tensor ? experts_dw<true> : experts_dw<false>)<<<grid, THREADS, 0, x->stream>>>(v);
+    return v.rows == 0 ? cuda_fill(x->stream, w, 0) : multiply_dw(x, v);
+}
+
+// --- rooms ---
+
+// row[g, r] and room[e, g, i], copied from one to the other: lines of `units` units of type U.
+struct room_copy {
+    char *rows, *rooms;
+    const int64_t *index;
+    int64_t groups, n, units, room;
+    place at;
+};
+
+template <typename U, bool TO> __global__ __launch_bounds__(SORTS) void swap_rooms(room_copy v)
+{
+    __shared__ int found[SORTS];
+    int64_t e = blockIdx.x, g = blockIdx.y, next = 0;
+    U *rows = (U *)v.rows + g * v.n * v.units;
+    U *rooms = (U *)v.rooms + (e * v.groups + g) * v.room * v.units;
+    int total;
+    for (int64_t r0 = 0; r0 < v.n; r0 += SORTS) {
+        int64_t r = r0 + threadIdx.x, l = -1;
+        if (r < v.n) l = row_of(v.index[g * v.n + r], v.at.v, v.at.trap, v.at.op, v.at.line);
+        int i = place_in_block(l == e, &total);
+        if (l == e) found[i] = (int)threadIdx.x;
+        __syncthreads();
+        int64_t fit = next + total < v.room ? total : v.room - next;
+        for (int64_t j = threadIdx.x; j < fit * v.units; j += SORTS) {
+            U *row = rows + (r0 + found[j / v.units]) * v.units + j % v.units;
+            U *to = rooms + next * v.units + j;
+            if (TO)
+                *to = *row;
+            else
+                *row = *to;
+        }
+        next += total;
+        if (next > v.room) break;
+        __syncthreads();
+    }
+    if (next > v.room) {
+        if (threadIdx.x == 0)
+            trap(v.at.trap, v.at.op, v.at.line, next, v.room, axis_global(v.at.v, e));
+        return;
+    }
+    for (int64_t j = next * v.units + threadIdx.x; TO && j < v.room * v.units; j += SORTS)
+        rooms[j] = U{};
+}
+
+template <bool TO>
+static const char *run_rooms(cuda_context *x, const hap_op_call *c, hap_tensor *rows,
+                             hap_tensor *rooms)
+{
+    const hap_tensor *index = c->in[1];
+    CUDA_TRY(cuda_want(index, HAP_I64, "the index"));
+    if (rows->type != rooms->type) return cuda_fail("types do not fit");
+    if (rows->rank != 3 || index->rank != 2 || rooms->rank != 4)
+        return cuda_fail("shapes do not fit");
+    int64_t held = rooms->local[0], groups = rows->local[0], width = rows->local[2];
+    room_copy v = {(char *)rows->data, (char *)rooms->data,           (const int64_t *)index->data,
+                   groups,             rows->local[1],                0,
+                   rooms->local[2],    place_of(x, c, rooms, 0)};
+    if (index->local[0] != groups || index->local[1] != v.n || rooms->local[1] != groups ||
+        rooms->local[3] != width)
+        return cuda_fail("shapes do not fit");
+    if (c->out[0]->elements == 0) return NULL;
+    cuda_axis all = cuda_axis_of(rooms, 0);
+    if (!TO && held < cuda_axis_size(&all)) CUDA_TRY(cuda_fill(x->stream, rows, 0));
+    if (held * groups * width == 0) return NULL;
+    if (groups > 65535) return cuda_fail("not supported: over 65535 examples of experts' rows");
+    int64_t bytes = width * hap_dtype_bytes(rows->type);
+    dim3 grid((unsigned)held, (unsigned)groups);
+    if (bytes % 16 == 0 && aligned(rows) && aligned(rooms)) {
+        v.units = bytes / 16;
+        swap_rooms<uint4, TO><<<grid, SORTS, 0, x->stream>>>(v);
+    } else {
+        v.units = bytes / 2;
+        swap_rooms<uint16_t, TO><<<grid, SORTS, 0, x->stream>>>(v);
+    }
     return launched();
+}
+
+CUDA_ROW(to_rooms)
+{
+    return run_rooms<true>(x, c, c->in[0], c->out[0]);
+}
+
+CUDA_ROW(from_rooms)
+{
+    return run_rooms<false>(x, c, c->out[0], c->in[0]);
+}
+
+// The rows of all rooms that are held, but for empty places, as sort_rows lists rows; most: places.
+// Too many rows in a room, which to_rooms traps, share its last place.
+__global__ __launch_bounds__(SORTS) void list_rooms(room_copy v, int64_t most, by_expert to)
+{
+    int64_t e = blockIdx.x, next = 0;
+    int total;
+    for (int64_t i0 = 0; i0 < v.groups * v.n; i0 += SORTS) {
+        int64_t i = i0 + threadIdx.x, l = -1;
+        if (i < v.groups * v.n) l = row_of(v.index[i], v.at.v, v.at.trap, v.at.op, v.at.line);
+        place_in_block(l >= 0 && l < e, &total);
+        next += total;
+    }
+    if (threadIdx.x == 0) to.first[e] = (int)(next < most ? next : most);
+    for (int64_t g = 0; g < v.groups; g++) {
+        int64_t taken = 0, first = (e * v.groups + g) * v.room;
+        for (int64_t r0 = 0; r0 < v.n; r0 += SORTS) {
+            int64_t r = r0 + threadIdx.x, l = -1;
+            if (r < v.n) l = row_of(v.index[g * v.n + r], v.at.v, v.at.trap, v.at.op, v.at.line);
+            int i = place_in_block(l == e, &total);
+            int64_t place = taken + i < v.room ? taken + i : v.room - 1;
+            if (l == e && next + i < most) to.x[next + i] = to.y[next + i] = (int)(first + place);
+            next += total;
+            taken += total;
+        }
+    }
+    if (threadIdx.x == 0 && e + 1 == gridDim.x) to.first[e + 1] = (int)(next < most ? next : most);
+}
+
+// x[e,g,c,k], y[e,g,c,n], w[e,k,n] or, trans, [e,n,k]; *any: there is something to multiply.
+static const char *rooms_of(cuda_context *x, const hap_op_call *c, const hap_tensor *y,
+                            const hap_tensor *w, bool trans, experts *v, bool *any)
+{
+    const hap_tensor *a = c->in[0], *index = c->in[1];
+    CUDA_TRY(types_fit(c, a, y, w));
+    if (a->rank != 4 || y->rank != 4 || w->rank != 3 || index->rank != 2)
+        return cuda_fail("shapes do not fit");
+    *v = {cuda_entries(a, 0, 3), a->local[3], y->local[3], w->local[0],
+          view_of(a),            view_of(y),  view_of(w),  {},          false};
+    for (int d = 0; d < 3; d++)
+        if (a->local[d] != y->local[d]) return cuda_fail("shapes do not fit");
+    if (w->local[0] != a->local[0] || w->local[1 + trans] != v->k || w->local[2 - trans] != v->n ||
+        index->local[0] != a->local[1])
+        return cuda_fail("shapes do not fit");
+    CUDA_TRY(make_lists(x, c, v, any));
+    if (!*any) return NULL;
+    room_copy r = {NULL,        NULL, (const int64_t *)index->data, a->local[1], index->local[1], 0,
+                   a->local[2], place_of(x, c, a, 0)};
+    list_rooms<<<(unsigned)v->held, SORTS, 0, x->stream>>>(r, v->rows, v->list);
+    return launched();
+}
+
+CUDA_ROW(room_linear)
+{
+    hap_tensor *y = c->out[0];
+    bool trans = c->attr[0].i == 1, any;
+    experts v;
+    CUDA_TRY(rooms_of(x, c, y, c->in[2], trans, &v, &any));
+    if (y->elements > 0) CUDA_TRY(cuda_fill(x->stream, y, 0));
+    return any ? multiply_rows(x, v, trans) : NULL;
+}
+
+CUDA_ROW(room_linear_dw)
+{
+    hap_tensor *w = c->out[0];
+    experts v;
+    bool any;
+    CUDA_TRY(rooms_of(x, c, c->in[2], w, false, &v, &any));
+    if (w->elements == 0) return NULL;
+    return any ? multiply_dw(x, v) : cuda_fill(x->stream, w, 0);
 }

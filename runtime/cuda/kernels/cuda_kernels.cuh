@@ -323,7 +323,8 @@ __device__ inline int64_t axis_local(const cuda_axis &a, int64_t g)
 
 // Kernels that trap follow each other on one stream, and threads of one kernel differ in `value`
 // alone: whoever writes last, the record is whole. Host memory takes no atomics on every machine.
-__device__ inline void trap(cuda_trap *trap, int op, int line, int64_t value, int64_t limit)
+__device__ inline void trap(cuda_trap *trap, int op, int line, int64_t value, int64_t limit,
+                            int64_t expert = -1)
 {
     volatile cuda_trap *t = trap;
     if (t->set) return;
@@ -331,6 +332,7 @@ __device__ inline void trap(cuda_trap *trap, int op, int line, int64_t value, in
     t->line = line;
     t->value = value;
     t->limit = limit;
+    t->expert = expert;
     t->set = 1;
 }
 
