@@ -133,8 +133,8 @@ static bool must_do(const ms_problem *p, const state *s)
     return !isinf(s->value) && hb_stopped(p->stop);
 }
 
-// Raises the bound until it creeps or meets an assignment; whether it is finite.
-static bool raise_bound(ms_dual *d, int most, int *x, state *s)
+// Raises the bound until it creeps or is within gap of an assignment; whether it is finite.
+static bool raise_bound(ms_dual *d, int most, double gap, int *x, state *s)
 {
     bool overstep = true;
     for (int done = 0; done < most; done += MS_BATCH) {
@@ -149,7 +149,7 @@ static bool raise_bound(ms_dual *d, int most, int *x, state *s)
             s->value = value;
             memcpy(s->best, x, sizeof *x * (size_t)d->p->n_vars);
         }
-        if (s->value <= s->lower + MS_MET * fabs(s->lower) || must_do(d->p, s)) break;
+        if (s->value <= s->lower + fmax(gap, MS_MET) * fabs(s->lower) || must_do(d->p, s)) break;
         overstep = gain >= -noise(d);
         if (overstep && gain < MS_CREEP * fabs(s->lower)) break;
     }
@@ -198,8 +198,8 @@ static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, int round
     if (started && s->value <= s->lower + gap * fabs(s->lower)) return MS_OPTIMAL;
     for (int round = 0; round < rounds; round++) {
         double before = s->lower;
-        if ((round || !started) && !raise_bound(d, MS_PASSES, x, s)) return MS_INFEASIBLE;
-        if (s->value <= s->lower + MS_MET * fabs(s->lower)) return MS_OPTIMAL;
+        if ((round || !started) && !raise_bound(d, MS_PASSES, gap, x, s)) return MS_INFEASIBLE;
+        if (s->value <= s->lower + fmax(gap, MS_MET) * fabs(s->lower)) return MS_OPTIMAL;
         if (must_do(d->p, s)) break;
         ms_dual_slacks(d, slack);
         if (try_rooms(d, slack, max_cells, work, gap, x, s)) return MS_OPTIMAL;
