@@ -122,10 +122,14 @@
 #define SYN_THRIFTY_PRICE   8.0  // steps for the best plan's memory, where there is enough [set]
 
 // --- states of parameters fixed by hand, in the best plan (fixed_states.c) ---
-#define SYN_FIX_WORK   0.25  // of the work before: what these searches take [tried]
+#define SYN_FIX_WORK   0.5  // of the work before: what these searches take [tried]
 #define SYN_FIX_LEAST  3e4   // states: what they may take at least [set]
 #define SYN_FIX_FAR    1.015 // times the plan's additive cost: what is dearer is not simulated [tried]
+#define SYN_FIX_SAME   1.2   // the same where it sends nothing: what others send may hide [tried]
 #define SYN_FIX_TRIES  64    // plans simulated, from one best plan [tried]
+#define SYN_FINISHED   4     // meshes whose best plans are finished at most [set]
+#define SYN_FINISH_NODES 2000 // nodes in all these plans [tried]
+#define SYN_FINISH_FAR 1.05  // times the best: plans this slow before are not finished [tried]
 #define SYN_FIX_BEHIND 1.01  // times the best variant: one slower has none [set]
 
 // --- ratio LP (ratios.c) ---

@@ -122,8 +122,8 @@ void pool_propose_one(pool *p, syn_strategy s)
 
 void pool_propose(pool *p)
 {
-    if (p->b->best <= 0 || p->b->best > p->b->quickest)
-        return; // memory binds, and is what they have no regard for
+    // Where memory binds they have no regard for it; of a set of devices there is no other look.
+    if (!p->looking && (p->b->best <= 0 || p->b->best > p->b->quickest)) return;
     for (int s = SYN_AUTO + 1; s < syn_n_strategies && !pool_out_of_time(p); s++)
         if (syn_strategy_of(s)->proposed) pool_propose_one(p, (syn_strategy)s);
 }

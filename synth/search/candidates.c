@@ -187,6 +187,26 @@ static void note_board(pool *p, const candidate *c)
     if (b->near <= 0 || near < b->near) b->near = near;
 }
 
+// Among the fastest of different meshes?
+static void note_mesh(pool *p, const candidate *c)
+{
+    candidate *of = p->of_mesh;
+    int at = 0, slowest = 0;
+    bool wanted = c->fits && c->space->strategy == SYN_AUTO && c->space->mesh->n_ranks > 1;
+    if (!wanted || p->most_of_mesh == 0) return;
+    while (at < p->n_of_mesh && of[at].space->mesh != c->space->mesh) {
+        if (of[at].sec > of[slowest].sec) slowest = at;
+        at++;
+    }
+    if (at == p->n_of_mesh) {
+        if (at == p->most_of_mesh)
+            at = slowest;
+        else
+            of[p->n_of_mesh++].sec = HUGE_VAL;
+    }
+    if (c->sec < of[at].sec) of[at] = *c;
+}
+
 void pool_offer(pool *p, candidate *c)
 {
     if (p->quickest <= 0 || c->sec < p->quickest) p->quickest = c->sec;
@@ -194,6 +214,7 @@ void pool_offer(pool *p, candidate *c)
     bool first = c->fits && (!p->best.program || c->sec < p->best.sec);
     if (first && admitted(p, c)) p->best = *c;
     note_board(p, c);
+    note_mesh(p, c);
     c->sec_paired = HUGE_VAL;
     if (c->paired) offer_paired(p, c);
     note_devices(p, c);
@@ -242,14 +263,22 @@ static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
     if (p->careful && !c.placed) c.fits = false;
     if (p->opt->progress) p->opt->progress(p->opt->progress_ctx);
     if (p->opt->log)
-        fprintf(p->opt->log, "%.3f s: %s on %s: %.6g ms, %.0f %% of the fullest memory\n",
+        fprintf(p->opt->log,
+                "%.3f s: %s on %s of %d ranks: %.6g ms, %.0f %% of the fullest memory\n",
                 pool_now() - p->begin, syn_strategy_name(space->strategy),
-                c.program->mesh->n_axes == 1 ? "one axis" : "machines x devices", c.sec * 1e3,
-                c.share * 100);
+                c.program->mesh->n_axes == 1 ? "one axis" : "machines x devices",
+                c.program->mesh->n_ranks, c.sec * 1e3, c.share * 100);
     // After few layers, where there is a plan, other variants are planned only if asked for.
     bool settled = p->best.program && p->opt->after_few && !p->opt->vary_blocks;
     if (p->opt->simulated && !settled) p->opt->simulated(p->opt->simulated_ctx, c.program, c.sec);
     return c;
+}
+
+static bool of_mesh(const pool *p, const hb_arena *x)
+{
+    for (int i = 0; i < p->n_of_mesh; i++)
+        if (p->of_mesh[i].arena == x) return true;
+    return false;
 }
 
 void pool_forget(pool *p, const candidate *one, const candidate *two)
@@ -259,7 +288,7 @@ void pool_forget(pool *p, const candidate *one, const candidate *two)
         hb_arena *x = p->arenas.p[i];
         if (x == p->best.arena || x == p->paired.arena || x == p->smallest.arena ||
             (one && x == one->arena) || (p->held && x == p->held->arena) ||
-            (two && x == two->arena) || x == p->aside[0] || x == p->aside[1])
+            (two && x == two->arena) || x == p->aside[0] || x == p->aside[1] || of_mesh(p, x))
             p->arenas.p[n++] = x;
         else
             hb_arena_free(x);

@@ -64,9 +64,13 @@ typedef struct pool {
     const syn_options *opt;
     board *b; // the one that is searched
     double begin, deadline;
-    hb_stop *stop;            // pool_out_of_time of this pool; never, once it is gone
-    candidate best;           // fastest without pairs that fits
-    candidate paired;         // fastest with pairs that fits
+    hb_stop *stop;    // pool_out_of_time of this pool; never, once it is gone
+    candidate best;   // fastest without pairs that fits
+    candidate paired; // fastest with pairs that fits
+    // Of the meshes with the fastest plans that fit: each one's, of no strategy but `auto`; none
+    // while nothing wants them.
+    candidate of_mesh[SYN_FINISHED];
+    int n_of_mesh, most_of_mesh;
     const candidate *held;    // must not be forgotten either; NULL: none
     const hb_arena *aside[2]; // nor what lies in these
     double enough;            // least paired_alone of those that fit; 0: none

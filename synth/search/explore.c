@@ -288,6 +288,60 @@ static void fix_states(pool *p)
     if (pool_fix_states(p)) pool_polish(p);
 }
 
+// The best plan with what is done for it alone.
+static void finish_best(pool *p)
+{
+    pool_polish(p);
+    fix_states(p);
+    if (pool_other_forms(p)) fix_states(p);
+}
+
+// Meshes whose best plans are kept, to be finished.
+static int meshes_to_finish(const pool *p)
+{
+    int most = SYN_FINISH_NODES / (ir_step_nodes(p->g) + 1);
+    if (p->g->few_of || p->doubtful || p->opt->brief) return 0;
+    return most < SYN_FINISHED ? most : SYN_FINISHED;
+}
+
+static void forget_meshes(pool *p)
+{
+    p->n_of_mesh = p->most_of_mesh = 0;
+    pool_forget(p, NULL, NULL);
+}
+
+static int faster_plan(const void *x, const void *y)
+{
+    const candidate *a = x, *b = y;
+    return (a->sec > b->sec) - (a->sec < b->sec);
+}
+
+// What looks best before it is finished need not be so behind: the best plans of other meshes
+// too, those on other devices among them.
+static void finish_meshes(pool *p)
+{
+    candidate of[SYN_FINISHED];
+    int n = 0;
+    for (int i = 0; i < p->n_of_mesh && p->best.program; i++)
+        if (p->of_mesh[i].program != p->best.program) of[n++] = p->of_mesh[i];
+    if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
+    p->most_of_mesh = 0;
+    finish_best(p);
+    // Where memory costs much another variant of the step will do better.
+    if (p->best.sec > SYN_FINISH_FAR * p->quickest) n = 0;
+    for (int i = 0; i < n && !pool_out_of_time(p); i++) {
+        candidate best = p->best;
+        if (of[i].sec > SYN_FINISH_FAR * pool_best_known(p)) break;
+        p->best = of[i];
+        p->aside[0] = best.arena;
+        pool_discounts(p);
+        finish_best(p);
+        if (best.sec <= p->best.sec) p->best = best;
+        p->aside[0] = NULL;
+    }
+    forget_meshes(p);
+}
+
 void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
@@ -313,16 +367,18 @@ void pool_explore(pool *p)
         pool_try_baselines(p);
         return;
     }
+    p->most_of_mesh = meshes_to_finish(p);
     explore_meshes(p, 0, p->n_whole);
-    if (o->brief || slow_variant(p)) return;
+    if (o->brief || slow_variant(p)) {
+        forget_meshes(p);
+        return;
+    }
     pool_discounts(p);
     drop_devices(p);
     note_first(p);
     be_thrifty(p, 0, p->n_whole);
     without_puts(p, 0, p->n_whole);
-    pool_polish(p);
-    fix_states(p);
-    if (pool_other_forms(p)) fix_states(p);
+    finish_meshes(p);
     prefer_fewer(p);
     pool_try_baselines(p);
     for (int s = SYN_AUTO + 1;

@@ -23,6 +23,7 @@ typedef struct fixing {
     syn_space *s; // its
     ms_warm *warm;
     double work;          // that may be done in all
+    double far;           // times the plan's additive cost: what is dearer is not simulated
     const double **unary; // of the space, but for what is fixed already
     HB_VEC(found_plan) found;
 } fixing;
@@ -88,7 +89,7 @@ static void search_fixed(fixing *f, found_plan want)
         can = ms_solve_near(f->arena, &problem, 0, SYN_SEARCH_GAP, &f->warm, want.x, &want.additive,
                             &lower) == MS_OPTIMAL;
     }
-    if (can && want.additive < f->best.choice.additive * SYN_FIX_FAR) keep_found(f, want);
+    if (can && want.additive < f->best.choice.additive * f->far) keep_found(f, want);
     hb_arena_free(scratch);
 }
 
@@ -185,10 +186,13 @@ static bool simulate_found(fixing *f)
 bool pool_fix_states(pool *p)
 {
     const syn_program *before = p->best.program;
-    fixing f = {.p = p, .best = p->best, .s = p->best.space};
+    fixing f = {.p = p, .best = p->best, .s = p->best.space, .far = SYN_FIX_FAR};
     const cost_timeline *t = &f.best.timeline;
-    bool waits = before && t->comm - t->hidden >= SYN_HIDE_WAITS * t->total;
-    if (!waits || f.s->strategy != SYN_AUTO) return false;
+    // Where nothing is sent all devices do the same.
+    bool same = before && t->comm <= 0 && before->mesh->n_ranks > 1,
+         waits = before && t->comm - t->hidden >= SYN_HIDE_WAITS * t->total;
+    if (!(waits || same) || f.s->strategy != SYN_AUTO) return false;
+    if (same) f.far = SYN_FIX_SAME;
     f.work = p->work + fmax(SYN_FIX_WORK * p->work, SYN_FIX_LEAST);
     f.arena = hb_arena_new();
     f.unary = hb_copy(f.arena, f.s->problem.unary, sizeof *f.unary * (size_t)f.s->problem.n_vars);

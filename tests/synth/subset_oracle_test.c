@@ -227,6 +227,11 @@ static const struct kept {
     {555000000077, true, "of the best devices all gradients were one bucket"},
     {559000000003, false, "links were ranked by bandwidth alone, where latency was most of it"},
     {718530006, true, "all work went into one number of micro-batches before others had any"},
+    {1795480518055094, false,
+     "the best plan of a smaller set was not finished, and is better then"},
+    {1795480518055018, true, "the same, on one axis beside two"},
+    {1795480518055085, true,
+     "data parallel was no proposal for six devices whose first plan was far"},
     {555000000092, true, "nor had six of seven; and tensor parallel leads to the best plan there"},
 };
 
