@@ -28,17 +28,35 @@ static double worth(const device_sets *s, int rank, order by)
                              : c->memory_bandwidth;
 }
 
-// A set of some devices, not all, that was not there before.
+// How many devices of each class it takes from a machine, of all machines in any order.
+static uint64_t kind_of_set(const cl_cluster *c, const bool *keep)
+{
+    uint64_t kind = 0;
+    for (int i = 0; i < c->n_machines; i++) {
+        const cl_machine *m = &c->machine[i];
+        int of[CL_MAX_CLASSES + 1] = {0}, kept = 0;
+        for (int r = m->first_rank; r < m->first_rank + m->n_ranks; r++) {
+            of[c->class_of[r]] += keep[r];
+            kept += keep[r];
+        }
+        of[CL_MAX_CLASSES] = m->peer;
+        if (kept > 0) kind += hb_hash(of, sizeof of);
+    }
+    return kind;
+}
+
+// A set of some devices, not all, of a kind that was not there before.
 static void add_set(device_sets *s, const bool *keep)
 {
     int n_ranks = s->p->m->cluster->n_ranks, kept = 0;
-    size_t bytes = sizeof *keep * (size_t)n_ranks;
     for (int r = 0; r < n_ranks; r++)
         kept += keep[r];
     if (kept == 0 || kept == n_ranks || s->n == s->most) return;
+    uint64_t kind = kind_of_set(s->p->m->cluster, keep);
     for (int i = 0; i < s->n; i++)
-        if (memcmp(s->keep[i], keep, bytes) == 0) return;
-    s->keep[s->n++] = hb_copy(s->p->arena, keep, bytes);
+        if (s->kind[i] == kind) return;
+    s->kind[s->n] = kind;
+    s->keep[s->n++] = hb_copy(s->p->arena, keep, sizeof *keep * (size_t)n_ranks);
 }
 
 static int descending(const void *x, const void *y)

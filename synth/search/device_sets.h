@@ -5,7 +5,8 @@
 
 #include "synth/search/candidates.h"
 
-// Sets of devices, none twice; nor the set of all. keep[i] is by rank of the cluster.
+// Sets of devices, none twice, nor two that differ in nothing but which of equal devices or
+// machines they take; nor the set of all. keep[i] is by rank of the cluster.
 typedef struct device_sets {
     const pool *p;
     int n, most;                      // most: that are taken
@@ -13,6 +14,7 @@ typedef struct device_sets {
                                       // if it had the memory
     double param_bytes;               // of all parameters: what links are ranked by
     bool *keep[SYN_MAX_SUBSETS];
+    uint64_t kind[SYN_MAX_SUBSETS]; // equal where sets differ in nothing else
 } device_sets;
 
 // Sets of devices that may do better than all: by several orders, without the classes or machines

@@ -110,19 +110,18 @@ static bool enough(const fixing *f)
     return f->p->work >= f->work || pool_out_of_time(f->p);
 }
 
-// All of a kind together first, then each alone.
-static void search_all(fixing *f)
+// All of a kind together, or each alone.
+static void search_all(fixing *f, bool alone)
 {
     const syn_space *s = f->s;
-    for (int alone = 0; alone < 2; alone++)
-        for (int t = 0; t < s->g->tensors.n && !enough(f); t++) {
-            int alike = is_free(s, t) ? n_alike(s, t) : 0;
-            if (!is_free(s, t) || (alone ? alike == 1 : alike == 0)) continue;
-            for (int i = 0; i < s->states[t]->n && !enough(f); i++) {
-                bool same = f->best.choice.keep[t].state == i && (alone || alike == 1);
-                if (!same) search_fixed(f, (found_plan){.tensor = t, .state = i, .alone = alone});
-            }
+    for (int t = 0; t < s->g->tensors.n && !enough(f); t++) {
+        int alike = is_free(s, t) ? n_alike(s, t) : 0;
+        if (!is_free(s, t) || (alone ? alike == 1 : alike == 0)) continue;
+        for (int i = 0; i < s->states[t]->n && !enough(f); i++) {
+            bool same = f->best.choice.keep[t].state == i && (alone || alike == 1);
+            if (!same) search_fixed(f, (found_plan){.tensor = t, .state = i, .alone = alone});
         }
+    }
 }
 
 static int cheaper(const void *x, const void *y)
@@ -198,9 +197,13 @@ bool pool_fix_states(pool *p)
     f.unary = hb_copy(f.arena, f.s->problem.unary, sizeof *f.unary * (size_t)f.s->problem.n_vars);
     p->b = pool_board_of(p, f.s->mesh);
     p->held = &f.best;
-    do
-        search_all(&f);
-    while (simulate_found(&f) && !enough(&f));
+    // Each alone where all of a kind together bring nothing: there are many of them.
+    for (bool alone = false; !enough(&f);) {
+        search_all(&f, alone);
+        bool better = simulate_found(&f);
+        if (alone && !better) break;
+        alone = !better;
+    }
     p->held = NULL;
     hb_arena_free(f.arena);
     pool_forget(p, NULL, NULL);
