@@ -19,9 +19,10 @@ def given(options):
 
 
 def ops(m):
-    """ops of the table, chains and bf16 against the CPU, PyTorch and every cut; matmuls by tile kernels"""
-    tiles = {"ops_bf16.tiles": ([m.test("ops_bf16_cuda_test")], given("--cuda tiles=all"))}
-    m.together({**{t: ([m.test(f"{t}_cuda_test")], {}) for t in OPS}, **tiles}, 200)
+    """ops of the table, chains and bf16 against the CPU, PyTorch and every cut; by tile kernels, in blocks"""
+    ways = {f"ops_bf16.{way.partition('=')[0]}": ([m.test("ops_bf16_cuda_test")], given(f"--cuda {way}"))
+            for way in ("tiles=all", "conv=blocks")}
+    m.together({**{t: ([m.test(f"{t}_cuda_test")], {}) for t in OPS}, **ways}, 200)
 
 
 def generated(m):

@@ -56,6 +56,8 @@ static hap_op_call *next(calls *s, hap_op_id op, int n_out, int n_in)
     return c;
 }
 
+static unsigned not_read; // outputs that a chain need not write (cuda_chains.h)
+
 // Runs the calls both ways on fresh outputs and compares these, where the chain takes such calls.
 static void both_ways(calls *s, cuda_chain_kernel *chain, const char *what, int64_t cols,
                       bool takes)
@@ -74,15 +76,20 @@ static void both_ways(calls *s, cuda_chain_kernel *chain, const char *what, int6
             memset(t->data, 0x7B, (size_t)t->bytes);
             n++;
         }
+    test_cuda_unread(not_read);
     why = test_cuda_run_chain(&now, s->c, s->n, chain, &done);
+    test_cuda_unread(0);
     ck_assert_msg(!why, "%s: %s", what, why);
     ck_assert_msg(done == takes, "%s of %lld columns is%s taken", what, (long long)cols,
                   done ? "" : " not");
-    for (int k = 0; k < n; k++) {
-        ck_assert_msg(!takes || memcmp(one[k], out[k]->data, (size_t)out[k]->bytes) == 0,
-                      "%s of %lld columns: output %d differs", what, (long long)cols, k);
-        free(one[k]);
-    }
+    for (int k = 0, at = 0; at < s->n; at++)
+        for (int i = 0; i < s->c[at].n_out; i++, k++) {
+            bool same = memcmp(one[k], out[k]->data, (size_t)out[k]->bytes) == 0;
+            bool read = i > 0 || !(not_read >> at & 1);
+            ck_assert_msg(!takes || !read || same, "%s of %lld columns: output %d differs", what,
+                          (long long)cols, k);
+            free(one[k]);
+        }
     for (int k = 0; k < s->n; k++)
         for (int i = 0; i < s->c[k].n_in + s->c[k].n_out; i++) {
             hap_tensor *t = i < s->c[k].n_in ? s->c[k].in[i] : s->c[k].out[i - s->c[k].n_in];
@@ -816,24 +823,106 @@ static const int64_t batches[][3] = {{40, 64, 49},   {9, 33, 130}, {300, 72, 1},
                                      {4, 200, 3000}, {1, 16, 70},  {70, 1, 40}};
 enum { N_BATCHES = sizeof batches / sizeof *batches };
 
-// Batch norm and relu, of operands as declared and channels last.
+static hap_op_call *batch_applied(calls *s, hap_dtype type, const int64_t *size)
+{
+    hap_op_call *c = next(s, HAP_OP_batch_apply, 1, 5);
+    c->n_attr = 1, c->attr[0].f = 1e-5;
+    c->in[0] = images(type, size, -1, 2);
+    c->in[1] = make(HAP_F32, size[1], 0, -10, 10);
+    c->in[2] = make(HAP_F32, size[1], 0, 1000, 3000);
+    c->in[3] = make(HAP_F32, size[1], 0, .5, 1.5);
+    c->in[4] = make(HAP_F32, size[1], 0, -1, 1);
+    c->out[0] = images(type, size, 0, 0);
+    return c;
+}
+
+// Batch norm, relu and a sum before it, of operands as declared and channels last; of the sum in
+// either place.
 START_TEST(batch_norms)
 {
-    const int64_t *size = batches[_i / 4];
+    const int64_t *size = batches[_i / 12];
     hap_dtype type = _i % 2 ? HAP_F32 : HAP_BF16;
+    int adds = _i / 4 % 3;
     calls s = {.n = 0};
-    hap_op_call *apply = next(&s, HAP_OP_batch_apply, 1, 5), *relu = next(&s, HAP_OP_relu, 1, 1);
-    apply->n_attr = 1, apply->attr[0].f = 1e-5;
-    apply->in[0] = images(type, size, -1, 2);
-    apply->in[1] = make(HAP_F32, size[1], 0, -10, 10);
-    apply->in[2] = make(HAP_F32, size[1], 0, 1000, 3000);
-    apply->in[3] = make(HAP_F32, size[1], 0, .5, 1.5);
-    apply->in[4] = make(HAP_F32, size[1], 0, -1, 1);
-    apply->out[0] = relu->in[0] = images(type, size, 0, 0);
-    relu->out[0] = images(type, size, 0, 0);
+    hap_tensor *y = batch_applied(&s, type, size)->out[0];
+    if (adds) {
+        hap_op_call *add = next(&s, HAP_OP_add, 1, 2);
+        add->in[adds - 1] = y, add->in[2 - adds] = images(type, size, -1, 2);
+        y = add->out[0] = images(type, size, 0, 0);
+    }
+    if (adds < 2) {
+        hap_op_call *relu = next(&s, HAP_OP_relu, 1, 1);
+        relu->in[0] = y, relu->out[0] = images(type, size, 0, 0);
+    }
     test_cuda_channels_last(_i / 2 % 2);
-    same_bits(&s, cuda_batch_chain, "batch norm and relu", size[1]);
+    same_bits(&s, cuda_batch_chain, "batch norm, a sum, relu", size[1]);
     test_cuda_channels_last(false);
+}
+END_TEST
+
+// The gradient of relu, alone or of a sum of two, with the statistics of batch norm behind it.
+START_TEST(batch_slopes)
+{
+    const int64_t *size = batches[_i / 8];
+    hap_dtype type = _i % 2 ? HAP_F32 : HAP_BF16;
+    bool adds = _i / 4 % 2;
+    calls s = {.n = 0};
+    hap_tensor *dy = images(type, size, -1, 1);
+    if (adds) {
+        hap_op_call *add = next(&s, HAP_OP_add, 1, 2);
+        add->in[0] = dy, add->in[1] = images(type, size, -1, 1);
+        dy = add->out[0] = images(type, size, 0, 0);
+    }
+    hap_op_call *relu = next(&s, HAP_OP_relu_bwd, 1, 2);
+    relu->in[0] = dy, relu->in[1] = images(type, size, -1, 1);
+    relu->out[0] = images(type, size, 0, 0);
+    hap_op_call *stats = next(&s, HAP_OP_batch_bwd_stats, 2, 4);
+    stats->n_attr = 1, stats->attr[0].f = 1e-5;
+    stats->in[0] = relu->out[0], stats->in[1] = images(type, size, -1, 2);
+    stats->in[2] = make(HAP_F32, size[1], 0, -10, 10);
+    stats->in[3] = make(HAP_F32, size[1], 0, 1000, 3000);
+    for (int k = 0; k < 2; k++)
+        stats->out[k] = make(HAP_F32, size[1], 0, 0, 0);
+    not_read = adds;
+    test_cuda_channels_last(_i / 2 % 2);
+    same_bits(&s, cuda_batch_bwd_chain, "relu's gradient, a batch norm's statistics", size[1]);
+    test_cuda_channels_last(false);
+    not_read = 0;
+}
+END_TEST
+
+// The same where relu's slope is told by batch norm's result, made again; with the gradient of
+// batch norm and without, whether or not others read that of relu.
+START_TEST(batch_slopes_again)
+{
+    const int64_t *size = batches[_i / 12];
+    hap_dtype type = _i % 2 ? HAP_F32 : HAP_BF16;
+    int form = _i / 4 % 3;
+    calls s = {.n = 0};
+    hap_op_call *made = batch_applied(&s, type, size);
+    hap_op_call *relu = next(&s, HAP_OP_relu_bwd, 1, 2);
+    relu->in[0] = images(type, size, -1, 1), relu->in[1] = made->out[0];
+    relu->out[0] = images(type, size, 0, 0);
+    hap_op_call *stats = next(&s, HAP_OP_batch_bwd_stats, 2, 4);
+    stats->n_attr = 1, stats->attr[0].f = 1e-5;
+    stats->in[0] = relu->out[0];
+    for (int k = 0; k < 3; k++)
+        stats->in[1 + k] = made->in[k];
+    for (int k = 0; k < 2; k++)
+        stats->out[k] = make(HAP_F32, size[1], 0, 0, 0);
+    if (form) {
+        hap_op_call *bwd = next(&s, HAP_OP_batch_bwd, 1, 7);
+        bwd->n_attr = 1, bwd->attr[0].f = 1e-5;
+        for (int k = 0; k < 4; k++)
+            bwd->in[k] = stats->in[k];
+        bwd->in[4] = stats->out[0], bwd->in[5] = stats->out[1], bwd->in[6] = made->in[3];
+        bwd->out[0] = images(type, size, 0, 0);
+    }
+    not_read = form == 2 ? 3 : 1;
+    test_cuda_channels_last(_i / 2 % 2);
+    same_bits(&s, cuda_batch_bwd_chain, "relu's gradient of a batch norm made again", size[1]);
+    test_cuda_channels_last(false);
+    not_read = 0;
 }
 END_TEST
 
@@ -884,7 +973,9 @@ int main(void)
     tcase_add_loop_test(t, cross_entropy, 0, 2);
     tcase_add_loop_test(t, cross_entropy_wide, 0, 6);
     tcase_add_loop_test(t, sums, 0, 8);
-    tcase_add_loop_test(t, batch_norms, 0, 4 * N_BATCHES);
+    tcase_add_loop_test(t, batch_norms, 0, 12 * N_BATCHES);
+    tcase_add_loop_test(t, batch_slopes, 0, 8 * N_BATCHES);
+    tcase_add_loop_test(t, batch_slopes_again, 0, 12 * N_BATCHES);
     tcase_add_loop_test(t, moments, 0, 4 * N_BATCHES);
     tcase_add_test(t, casts);
     tcase_add_loop_test(t, turns, 0, 4);

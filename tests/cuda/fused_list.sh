@@ -14,7 +14,7 @@ export PKG_CONFIG_PATH=$HAP_BUILD/lib/pkgconfig
 cases='
     mlp,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,fp32 gpt2-tiny,laptop1,auto,bf16
     bert-tiny,laptop1,auto,bf16 bert-tiny,laptop1,auto,bf16,4 vit-tiny,laptop1,auto,bf16
-    bert-moe-tiny,laptop1,auto,bf16 batch-norm,laptop1,auto,bf16 gpt2-tiny,laptop,auto,bf16 gpt2-tiny,laptop,zero,bf16
+    bert-moe-tiny,laptop1,auto,bf16 batch-norm,laptop1,auto,bf16 batch-residual,laptop1,auto,bf16 batch-residual,laptop,auto,bf16 gpt2-tiny,laptop,auto,bf16 gpt2-tiny,laptop,zero,bf16
     gpt2-tiny,h200x4,tp,bf16 bert-tiny,laptop,tp,fp32 gpt2-tiny,laptop-peers,tp,bf16
     gpt2-tiny,laptop-peers,zero,bf16 gpt2-tiny,laptop2x2-peers,zero,bf16
     gpt2-tiny,laptop1,auto,bf16,,momentum gpt2-tiny,laptop1,auto,bf16,,sgd
@@ -29,7 +29,7 @@ for case in $cases; do
     name=$model-$cluster-$strategy-$precision
     graph=examples/$model/graph.json rows=$model
     [ -e "$graph" ] || graph=tests/graphs/$model.json rows=gpt2-tiny
-    [ "$model" != batch-norm ] || graph=tests/graphs/batch-norm.json rows=mlp
+    [[ $model != batch-* ]] || rows=mlp
     case $optimizer in
     momentum) set_to='"momentum", "momentum": 0.9' ;;
     *) set_to="\"$optimizer\"" ;;
@@ -96,9 +96,11 @@ for case in $cases; do
         [ "${gone:-0}" -ge $((${exact:-0} + 12 * 3)) ] || fail "query, key and value are not one matmul, query and key not turned at once, in three layers" ;;
     esac
     # Of images nothing but a statistic's passes, and activations, can be joined.
-    [ "$model" = batch-norm ] || [ "$ranks" != 1 ] || [ "$precision" = fp32 ] || [ $((2 * ${gone:-0})) -gt "${calls:-1}" ] || fail "few calls are left out"
+    [[ $model == batch-* ]] || [ "$ranks" != 1 ] || [ "$precision" = fp32 ] || [ $((2 * ${gone:-0})) -gt "${calls:-1}" ] || fail "few calls are left out"
     read -r gelus slopes <<<"$(sed -n 's/^rank 0 .* of them updates; \([0-9]*\) gelus, \([0-9]*\) .*/\1 \2/p' "$work/$name/on.err")"
-    echo "  ${gelus:-no} gelus, ${slopes:-no} gradients of gelu with a matmul"
+    batches=$(sed -n 's/^rank 0 .* matmul; //p' "$work/$name/exact.err")
+    echo "  ${gelus:-no} gelus, ${slopes:-no} gradients of gelu with a matmul; ${batches:-no batch norms}"
+    [[ $name != batch-*-laptop1-* ]] || [[ $batches == [1-9]*" calls with batch norms, "[1-9]* ]] || fail "no batch norm is joined"
     # Where the arena lets a gradient lie beside the matmul's operands.
     [ "$name${batch:-}" != bert-tiny-laptop1-auto-bf16 ] || [ "${gelus:-0}${slopes:-0}" = 43 ] || fail "gelu and its gradient are not joined to matmuls"
     # One chain updates and one squares, or two where there are many gradients; with uneven cuts transfers keep some apart.

@@ -30,6 +30,8 @@ static void set(hap_tensor *t, int64_t i, double v)
         ((uint16_t *)t->data)[i] = hap_f32_to_bf16((float)v);
     else if (t->type == HAP_I64)
         ((int64_t *)t->data)[i] = (int64_t)floor(v);
+    else if (t->type == HAP_U8)
+        ((uint8_t *)t->data)[i] = (uint8_t)v;
     else
         ((uint8_t *)t->data)[i] = v > 0;
 }
@@ -42,7 +44,7 @@ static double get(const hap_tensor *t, int64_t i)
     return ((const uint8_t *)t->data)[i];
 }
 
-// "b4x768 -1 1": type letter (f f32, h bf16, i i64, b bool), dims, range of the values. A dim
+// "b4x768 -1 1": type letter (f f32, h bf16, i i64, c u8, b bool), dims, range of the values. A dim
 // "96@200/512" is entries 200 to 295 of 512.
 static hap_tensor *make(const char *text)
 {
@@ -53,6 +55,7 @@ static hap_tensor *make(const char *text)
     t->type = letter == 'f'   ? HAP_F32
               : letter == 'h' ? HAP_BF16
               : letter == 'i' ? HAP_I64
+              : letter == 'c' ? HAP_U8
                               : HAP_BOOL;
     t->elements = 1;
     while (*p && *p != ' ') {
@@ -382,6 +385,8 @@ static const spec specs[] = {
     {HAP_OP_cast, {"f1003"}, {"h1003"}, {I(HAP_BF16)}, 0, 0},
     {HAP_OP_cast, {"h64x80"}, {"f64x80"}, {I(HAP_F32)}, 0, 0},
     {HAP_OP_cast, {"i1003 -9 9"}, {"f1003"}, {I(HAP_F32)}, 0, 0},
+    {HAP_OP_cast, {"c1003 0 256"}, {"f1003"}, {I(HAP_F32)}, 0, 0},
+    {HAP_OP_cast, {"c6x3x40x37 0 256"}, {"h6x3x40x37"}, {I(HAP_BF16)}, 0, 0},
     {HAP_OP_dropout, {"f13x7x31"}, {"f13x7x31"}, {F(0.3), I(4)}, 0, EXACT},
     {HAP_OP_add, {"f4x100x768", "f100x768"}, {"f4x100x768"}, {I(0)}, 0, 0},
     {HAP_OP_add, {"h4x100x768", "h768"}, {"h4x100x768"}, {I(0)}, 0, 0},
@@ -413,6 +418,11 @@ static const spec specs[] = {
     {HAP_OP_conv, {"h4x16x21x19", "h24x4x3x2", "h24"}, {"h4x24x11x17"}, {L(2, 1), L(1, 0), L(1, 2), I(4)}, 0, NARROW},
     {HAP_OP_conv, {"h4x48x14x14", "h48x1x7x7", "h48"}, {"h4x48x14x14"}, {L(1, 1), L(3, 3), L(1, 1), I(48)}, 0, NARROW},
     {HAP_OP_conv_transposed, {"h4x48x14x14", "h48x1x7x7"}, {"h4x48x14x14"}, {L(1, 1), L(3, 3), L(1, 1), L(14, 14), I(48)}, 0, NARROW},
+    {HAP_OP_conv, {"h3x24x23x19", "h24x1x5x5", "h24"}, {"h3x24x21x17"}, {L(1, 1), L(1, 1), L(1, 1), I(24)}, 0, NARROW},
+    {HAP_OP_conv, {"h3x136x9x30", "h136x1x3x7"}, {"h3x136x9x30"}, {L(1, 1), L(1, 3), L(1, 1), I(136)}, 0, NARROW},
+    {HAP_OP_conv_transposed, {"h3x24x21x17", "h24x1x5x5"}, {"h3x24x23x19"}, {L(1, 1), L(1, 1), L(1, 1), L(23, 19), I(24)}, 0, NARROW},
+    {HAP_OP_conv, {"h3x2x30x27", "h16x2x5x4", "h16"}, {"h3x16x10x10"}, {L(3, 3), L(1, 2), L(1, 1), I(1)}, 0, NARROW},
+    {HAP_OP_conv_dw, {"h3x2x30x27", "h3x16x10x10"}, {"f16x2x5x4"}, {L(3, 3), L(1, 2), L(1, 1), L(5, 4), I(1)}, 0, NARROW},
     {HAP_OP_conv_transposed, {"h4x7x20x20", "h7x5x3x3"}, {"h4x5x20x20"}, {L(1, 1), L(2, 2), L(2, 2), L(20, 20), I(1)}, 0, NARROW},
     {HAP_OP_conv_dw, {"h4x48x14x14", "h4x48x14x14"}, {"f48x1x7x7"}, {L(1, 1), L(3, 3), L(1, 1), L(7, 7), I(48)}, 0, NARROW},
     {HAP_OP_conv_dw, {"h4x3x37x29", "h4x24x19x15"}, {"f24x3x7x7"}, {L(2, 2), L(3, 3), L(1, 1), L(7, 7), I(1)}, 0, NARROW},

@@ -397,6 +397,15 @@ static int chains(const cuda_record *c, cuda_chain which)
     return n;
 }
 
+// Calls that such chains run beside their first.
+static int joined(const cuda_record *c, cuda_chain which)
+{
+    int n = 0;
+    for (int i = 0; i < c->n; i++)
+        n += c->call[i].kind == CUDA_OP && c->call[i].chain == which ? c->call[i].n_joined : 0;
+    return n;
+}
+
 void __wrap_hap_backend_sync(hap_rank *r)
 {
     if (r->in_step && own.mode == RECORDING) {
@@ -405,9 +414,10 @@ void __wrap_hap_backend_sync(hap_rank *r)
         fprintf(
             stderr,
             "rank %d %d calls, %d left out or joined; %d to update, %d of them updates; %d gelus, "
-            "%d gradients of gelu with a matmul\n",
+            "%d gradients of gelu with a matmul; %d calls with batch norms, %d with their gradients\n",
             r->id, own.list.n, gone, launches, updates, chains(&own.list, CUDA_GELU),
-            chains(&own.list, CUDA_DENSE_SLOPE));
+            chains(&own.list, CUDA_DENSE_SLOPE), joined(&own.list, CUDA_BATCH),
+            joined(&own.list, CUDA_BATCH_BWD));
     }
     bool parts = getenv("HAP_TEST_WAYS") && own.mode == LISTED && own.steps % 2 == 1;
     if (r->in_step && parts && !own.live) {

@@ -16,6 +16,7 @@ enum { VECTOR = 16, GUARD = 64, POISON = 0xA5, SKIPPED = 77 };
 
 static cuda_context context;
 static bool keeps_offsets, channels_last;
+static unsigned unread;
 
 __attribute__((constructor)) static void skip_without_device(void)
 {
@@ -193,7 +194,7 @@ static const char *run_all(const hap_step_state *s, const hap_op_call *c, int n_
     for (int i = 0; i < n_calls; i++) {
         if (!chain) CUDA_TRY(hap_cuda_run(&context, &there[i]));
     }
-    if (chain) CUDA_TRY(chain(&context, all, n_calls, 0, done));
+    if (chain) CUDA_TRY(chain(&context, all, n_calls, unread, done));
     for (int k = 0; k < d->n; k++)
         CUDA_TRY(cuda_will_read(&context, d->on[k].data, d->on[k].bytes));
     if (captured) {
@@ -247,6 +248,11 @@ const char *test_cuda_run(const hap_step_state *s, const hap_op_call *c)
 const char *test_cuda_run_all(const hap_step_state *s, const hap_op_call *c, int n_calls)
 {
     return run(s, c, n_calls, NULL, NULL, false);
+}
+
+void test_cuda_unread(unsigned bits)
+{
+    unread = bits;
 }
 
 const char *test_cuda_run_chain(const hap_step_state *s, const hap_op_call *c, int n_calls,

@@ -10,7 +10,8 @@
 const char *test_cuda_run(const hap_step_state *s, const hap_op_call *c);
 // Calls one after the other that may share tensors.
 const char *test_cuda_run_all(const hap_step_state *s, const hap_op_call *c, int n);
-// The same as a chain, all outputs written; *done: the chain took them.
+// The same as a chain, all outputs written but those told unread; *done: the chain took them.
+void test_cuda_unread(unsigned bits);
 const char *test_cuda_run_chain(const hap_step_state *s, const hap_op_call *c, int n,
                                 cuda_chain_kernel *chain, bool *done);
 // The call once as called, which finds its plans; then captured and launched on its operands, when

@@ -274,14 +274,130 @@ static bool beside_operands(const hap_op_call *op, const hap_tensor *y)
     return true;
 }
 
-// batch_apply or conv, and relu of its result, which may be read by others. conv does not go entry
-// by entry: what relu makes lies beside its operands.
-static void join_relu(cuda_record *c, int i, cuda_chain chain)
+// conv and relu of its result, which may be read by others. conv does not go entry by entry: what
+// relu makes lies beside its operands.
+static void join_conv(cuda_record *c, int i)
 {
     int at = cuda_reader_near(c, i, HAP_OP_relu, op_at(c, i)->out[0]);
-    if (at < 0 || (chain == CUDA_CONV && !beside_operands(op_at(c, i), op_at(c, at)->out[0])))
+    if (at < 0 || !beside_operands(op_at(c, i), op_at(c, at)->out[0])) return;
+    if (appends(c, i, at)) c->call[i].chain = CUDA_CONV;
+}
+
+// No broadcast, and two tensors.
+static bool adds_entries(const hap_op_call *add)
+{
+    const hap_tensor *y = add->out[0], *a = add->in[0], *b = add->in[1];
+    return a->elements == y->elements && b->elements == y->elements && cuda_is_float(y->type) &&
+           cuda_is_float(a->type) && cuda_is_float(b->type) && !cuda_same_place(a, b);
+}
+
+// A fusion of y's sum with another tensor and relu of that, soon after i, is these two ops again if
+// both may follow i.
+static void open_sum(hap_rank *r, cuda_record *c, int i, const hap_tensor *y)
+{
+    for (int k = i + 1, near = 0; k < c->n && near < 8; k++) {
+        const cuda_call *e = &c->call[k];
+        near += e->kind != CUDA_DONE && e->kind != CUDA_JOINED;
+        if (e->kind != CUDA_FUSION || e->fusion->n_ops != 2) continue;
+        const hap_op_call *op = e->fusion->call;
+        if (op[0].op != HAP_OP_add || op[1].op != HAP_OP_relu || !adds_entries(&op[0])) continue;
+        if (!cuda_same_place(op[0].in[0], y) && !cuda_same_place(op[0].in[1], y)) continue;
+        if (cuda_may_rise(c, k, i + 1, &op[0]) && cuda_may_rise(c, k, i + 1, &op[1]))
+            cuda_opens(r, c, k);
         return;
-    if (appends(c, i, at)) c->call[i].chain = chain;
+    }
+}
+
+// batch_apply (, add of its result) (, relu), whose results may be read by others. The updates of
+// running statistics may stand between, op by op.
+static void join_batch(hap_rank *r, cuda_record *c, int i)
+{
+    enum { NEAR = 24 };
+    const hap_tensor *y = op_at(c, i)->out[0];
+    open_sum(r, c, i, y);
+    int at = cuda_reader_within(c, i, NEAR, HAP_OP_add, y), end = i;
+    if (at >= 0 && adds_entries(op_at(c, at)) && appends(c, i, at)) y = op_at(c, ++end)->out[0];
+    if (appends(c, i, cuda_reader_within(c, end, NEAR, HAP_OP_relu, y))) end++;
+    if (end > i) c->call[i].chain = CUDA_BATCH;
+}
+
+// batch_apply that made y, and relu's result of it in y's place, if the chain at i alone reads y
+// from there on and all that batch norm read is still there: relu's slope is then told by what
+// batch norm makes again of `of`, y is not read.
+static const hap_op_call *made_by_batch(const cuda_record *c, int i, const hap_tensor *y,
+                                        const hap_op_call *stats)
+{
+    int relu = cuda_last_write(c, i, y), w;
+    if (relu < 0 || op_at(c, relu)->op != HAP_OP_relu ||
+        !cuda_same_place(op_at(c, relu)->out[0], y))
+        return NULL;
+    const hap_tensor *of = op_at(c, relu)->in[0];
+    w = cuda_last_write(c, relu, of);
+    if (w < 0 || op_at(c, w)->op != HAP_OP_batch_apply || !cuda_same_place(op_at(c, w)->out[0], of))
+        return NULL;
+    const hap_op_call *made = op_at(c, w);
+    for (int k = 0; k < made->n_in; k++) // as they were; x and its statistics are those of `stats`
+        if (cuda_next_write(c, w, made->in[k]) <= i || cuda_under_way(c, w, i, made->in[k]) ||
+            (k < 3 && !cuda_same_place(made->in[k], stats->in[k + 1])))
+            return NULL;
+    for (int k = i + 1, end = cuda_next_write(c, i, y); k <= end && k < c->n; k++)
+        if (cuda_reads(c, k, y)) return NULL;
+    return made;
+}
+
+// The gradient of batch norm behind relu_bwd i and its statistics: of the same operands.
+static int batch_bwd_near(const cuda_record *c, int i, const hap_op_call *stats)
+{
+    int at = cuda_reader_near(c, i, HAP_OP_batch_bwd, stats->out[0]);
+    bool same = at >= 0 && cuda_same_place(op_at(c, at)->in[4], stats->out[0]) &&
+                cuda_same_place(op_at(c, at)->in[5], stats->out[1]);
+    for (int k = 0; same && k < 4; k++)
+        same = cuda_same_place(op_at(c, at)->in[k], stats->in[k]);
+    return same ? at : -1;
+}
+
+// (add,) relu_bwd, batch_bwd_stats; or, where relu's result is that of batch norm, batch_apply once
+// more, relu_bwd, batch_bwd_stats (, batch_bwd).
+static void join_batch_bwd(hap_rank *r, cuda_record *c, int i)
+{
+    const hap_op_call *relu = op_at(c, i);
+    const hap_tensor *dy = relu->in[0], *y = relu->in[1];
+    int stats = cuda_reader_near(c, i, HAP_OP_batch_bwd_stats, relu->out[0]);
+    if (stats < 0 || !cuda_same_place(op_at(c, stats)->in[0], relu->out[0])) return;
+    const hap_op_call *made = made_by_batch(c, i, y, op_at(c, stats));
+    if (!appends_sums(c, i, stats)) return;
+    c->call[i].chain = CUDA_BATCH_BWD;
+    if (made) {
+        const hap_op_call copy = *made; // in y's place, which nobody else reads
+        int bwd = batch_bwd_near(c, i + 1, op_at(c, i + 1));
+        if (bwd >= 0) {
+            // The slope is told twice: what the chain writes lies where an entry of these is read.
+            hap_op_call reads = *op_at(c, i);
+            reads.n_in = 1;
+            const hap_op_call *all[] = {&reads, op_at(c, i + 1), op_at(c, bwd)};
+            hap_op_call params = copy; // what it reads of a channel
+            params.n_out = 0;
+            const hap_op_call *with[] = {all[0], all[1], all[2], &params};
+            if (cuda_apart(with, 4)) cuda_joins(c, i, bwd);
+        }
+        cuda_insert(r, c, i, &copy);
+        cuda_call *head = &c->call[i];
+        head->op.out[0] = cuda_retyped(r, c, copy.out[0], y);
+        head->name = hap_op_names[copy.op];
+        head->chain = CUDA_BATCH_BWD;
+        head->n_joined = head[1].n_joined + 1;
+        head[1].kind = CUDA_JOINED;
+        head[1].chain = CUDA_ALONE;
+        head[1].n_joined = 0;
+        return;
+    }
+    int w = cuda_last_write(c, i, dy);
+    if (w < 0 || c->call[w].kind != CUDA_OP || c->call[w].chain || op_at(c, w)->op != HAP_OP_add ||
+        !adds_entries(op_at(c, w)) || !cuda_same_place(op_at(c, w)->out[0], dy) ||
+        cuda_made_outlives(r, dy) || !cuda_only_reads(c, w, i, dy))
+        return;
+    const hap_op_call *all[] = {op_at(c, w), op_at(c, i)};
+    if (cuda_apart(all, 2) && !outputs_meet(op_at(c, w), op_at(c, i + 1))) cuda_leads(c, w, i);
 }
 
 // linear, gelu of its result, which may be read by others.
@@ -446,7 +562,7 @@ static unsigned unread(const hap_rank *r, const cuda_record *c, int i)
     unsigned bits = 0;
     for (int k = i; k <= end && k - i < 32; k++) {
         const hap_tensor *t = op_at(c, k)->n_out ? op_at(c, k)->out[0] : NULL;
-        if (!t || cuda_outlives(r, t)) continue;
+        if (!t || cuda_made_outlives(r, t)) continue;
         int next = cuda_next_write(c, k, t);
         bool read = false;
         for (int j = end + 1; j <= next && j < c->n; j++)
@@ -474,13 +590,14 @@ void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact)
 #define HAP_JOIN_SLOPE(op) case HAP_OP_##op:
 #include "hap/joins.def"
             join_slope(c, i);
+            if (!c->call[i].chain && op_at(c, i)->op == HAP_OP_relu_bwd) join_batch_bwd(r, c, i);
             if (!exact && op_at(c, i)->op == HAP_OP_gelu_bwd) join_dense_slope(r, c, i);
             break;
         case HAP_OP_batch_apply:
-            join_relu(c, i, CUDA_BATCH);
+            join_batch(r, c, i);
             break;
         case HAP_OP_conv:
-            if (!exact) join_relu(c, i, CUDA_CONV);
+            if (!exact) join_conv(c, i);
             break;
         case HAP_OP_sum:
             if (!exact) join_moments(c, i);

@@ -207,14 +207,25 @@ void cuda_redirect(hap_rank *r, cuda_record *c, int from, int to, const hap_tens
     }
 }
 
-bool cuda_ordered(const cuda_record *c, int k, int j)
+static bool ordered(const cuda_record *c, int k, const hap_op_call *o)
 {
-    const hap_op_call *o = &c->call[j].op;
     for (int i = 0; i < o->n_out; i++)
         if (cuda_reads(c, k, o->out[i]) || cuda_writes(c, k, o->out[i])) return true;
     for (int i = 0; i < o->n_in; i++)
         if (o->in[i] && cuda_writes(c, k, o->in[i])) return true;
     return false;
+}
+
+bool cuda_ordered(const cuda_record *c, int k, int j)
+{
+    return ordered(c, k, &c->call[j].op);
+}
+
+bool cuda_may_rise(const cuda_record *c, int from, int to, const hap_op_call *op)
+{
+    for (int k = to; k < from; k++)
+        if (ordered(c, k, op)) return false;
+    return true;
 }
 
 static int renumbered(int k, int from, int to)
@@ -240,8 +251,7 @@ static void move_up(cuda_record *c, int from, int to)
 
 bool cuda_moves_up(cuda_record *c, int from, int to)
 {
-    for (int k = to; k < from; k++)
-        if (cuda_ordered(c, k, from)) return false;
+    if (!cuda_may_rise(c, from, to, &c->call[from].op)) return false;
     move_up(c, from, to);
     return true;
 }
@@ -303,6 +313,19 @@ void cuda_insert(hap_rank *r, cuda_record *c, int at, const hap_op_call *op)
             c->call[k].other += c->call[k].other >= at;
 }
 
+void cuda_opens(hap_rank *r, cuda_record *c, int i)
+{
+    const cuda_fusion *g = c->call[i].fusion;
+    int line = c->call[i].line, last = g->n_ops - 1;
+    for (int k = 0; k < last; k++)
+        cuda_insert(r, c, i + k, &g->call[k]);
+    c->call[i + last] = (cuda_call){.kind = CUDA_OP, .line = line, .op = g->call[last]};
+    for (int k = 0; k <= last; k++) {
+        c->call[i + k].name = hap_op_names[g->op[k]];
+        c->call[i + k].line = g->line[k];
+    }
+}
+
 bool cuda_joins(cuda_record *c, int first, int j)
 {
     int to = first + c->call[first].n_joined + 1;
@@ -314,7 +337,12 @@ bool cuda_joins(cuda_record *c, int first, int j)
 
 int cuda_reader_near(const cuda_record *c, int i, hap_op_id op, const hap_tensor *t)
 {
-    for (int k = i + 1, near = 0; k < c->n && near < 8; k++) {
+    return cuda_reader_within(c, i, 8, op, t);
+}
+
+int cuda_reader_within(const cuda_record *c, int i, int most, hap_op_id op, const hap_tensor *t)
+{
+    for (int k = i + 1, near = 0; k < c->n && near < most; k++) {
         const cuda_call *e = &c->call[k];
         near += e->kind != CUDA_DONE && e->kind != CUDA_JOINED;
         if (e->kind != CUDA_OP || e->op.op != op || e->chain) continue;

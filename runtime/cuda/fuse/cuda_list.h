@@ -58,11 +58,17 @@ void cuda_start_goes(cuda_record *c, int from, int to);
 bool cuda_leads(cuda_record *c, int from, int first);
 // Puts an op before call `at`.
 void cuda_insert(hap_rank *r, cuda_record *c, int at, const hap_op_call *op);
+// Whether op may stand at call `to` instead of call `from`, behind it.
+bool cuda_may_rise(const cuda_record *c, int from, int to, const hap_op_call *op);
+// Puts the ops of fusion i in its place, call by call.
+void cuda_opens(hap_rank *r, cuda_record *c, int i);
 // Makes op j the next call of the chain that starts at `first`, if it may move there.
 bool cuda_joins(cuda_record *c, int first, int j);
 // The next op of this kind among the calls soon after i that reads t as an operand and is in no
 // chain; -1 if there is none.
 int cuda_reader_near(const cuda_record *c, int i, hap_op_id op, const hap_tensor *t);
+// The same among the next `most` calls.
+int cuda_reader_within(const cuda_record *c, int i, int most, hap_op_id op, const hap_tensor *t);
 // A kernel goes over rows, each thread over its own elements: what it writes lies where it reads
 // the same element, or apart.
 bool cuda_apart(const hap_op_call *const *op, int n);

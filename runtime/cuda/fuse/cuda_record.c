@@ -53,15 +53,21 @@ static hap_tensor *const *placed_list(hap_rank *r, cuda_record *c, hap_tensor *c
     return own;
 }
 
+static hap_op_call own_op(hap_rank *r, cuda_record *c, const hap_op_call *op)
+{
+    hap_op_call own = *op;
+    place_operands(r, c, &own);
+    for (int i = 0; i < op->n_attr; i++)
+        if (op->attr[i].v.n > 0)
+            own.attr[i].v.v =
+                cuda_record_own(r, c, op->attr[i].v.v, (size_t)op->attr[i].v.n * sizeof(int64_t));
+    return own;
+}
+
 static void add_op(hap_rank *r, cuda_record *c, cuda_call_kind kind, const hap_op_call *op)
 {
     cuda_call *e = add(r, c, kind, hap_op_names[op->op]);
-    e->op = *op;
-    place_operands(r, c, &e->op);
-    for (int i = 0; i < op->n_attr; i++)
-        if (op->attr[i].v.n > 0)
-            e->op.attr[i].v.v =
-                cuda_record_own(r, c, op->attr[i].v.v, (size_t)op->attr[i].v.n * sizeof(int64_t));
+    e->op = own_op(r, c, op);
 }
 
 void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op)
@@ -74,9 +80,12 @@ void cuda_record_port(hap_rank *r, cuda_record *c, const hap_op_call *op)
     add_op(r, c, CUDA_PORT, op);
 }
 
-void cuda_record_fusion(hap_rank *r, cuda_record *c, const cuda_fusion *g)
+void cuda_record_fusion(hap_rank *r, cuda_record *c, const cuda_fusion *g, const hap_op_call *ops)
 {
     cuda_fusion *own = cuda_record_own(r, c, g, sizeof *g);
+    own->call = cuda_record_own(r, c, ops, (size_t)g->n_ops * sizeof *ops);
+    for (int k = 0; k < g->n_ops; k++)
+        own->call[k] = own_op(r, c, &ops[k]);
     for (int i = 0; i < own->n_tensors; i++)
         own->tensor[i].t = placed(r, c, own->tensor[i].t);
     add(r, c, CUDA_FUSION, g->name)->fusion = own;

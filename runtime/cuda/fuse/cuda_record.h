@@ -79,7 +79,7 @@ enum { CUDA_ROOM = 16 << 20 }; // bytes at most
 // from place to place (hap_ring), are copies: one for each place.
 void cuda_record_op(hap_rank *r, cuda_record *c, const hap_op_call *op);
 void cuda_record_port(hap_rank *r, cuda_record *c, const hap_op_call *op);
-void cuda_record_fusion(hap_rank *r, cuda_record *c, const cuda_fusion *g);
+void cuda_record_fusion(hap_rank *r, cuda_record *c, const cuda_fusion *g, const hap_op_call *ops);
 void cuda_record_move(hap_rank *r, cuda_record *c, cuda_call_kind kind, bool keep, hap_tensor *y,
                       hap_tensor *x);
 int cuda_record_start(hap_rank *r, cuda_record *c, const hap_coll_call *coll);

@@ -194,6 +194,109 @@ __global__ void depthwise(depth v, view y, view x, view weight, view bias)
     }
 }
 
+// The same where windows of Q columns, 7 rows at most, move by one place: a thread has two channels
+// and SIDE x DOWN results, whose sums stay in registers while it goes down the rows that they read,
+// so each weight is loaded once for SIDE results. A warp has DEPTH_CHANNELS channels.
+enum { SIDE = 8, DOWN = 4, DEPTH_WARPS = 8, DEPTH_Q = 7 };
+
+__device__ inline float2 load_two(view v, int64_t i)
+{
+    uint32_t w = *(const uint32_t *)((const uint16_t *)v.p + i);
+    if (v.type != HAP_BF16) return __half22float2(*(const __half2 *)&w);
+    return make_float2(__uint_as_float(w << 16), __uint_as_float(w & 0xFFFF0000u));
+}
+
+__device__ inline void store_two(view v, int64_t i, float2 u)
+{
+    uint16_t *to = (uint16_t *)v.p + i;
+    if (v.type == HAP_BF16)
+        *(__nv_bfloat162 *)to = __floats2bfloat162_rn(u.x, u.y);
+    else
+        *(__half2 *)to = __floats2half2_rn(u.x, u.y);
+}
+
+template <int Q>
+__global__ void __launch_bounds__(32 * DEPTH_WARPS)
+    depthwise_rows(depth v, view y, view x, view weight, view bias)
+{
+    __shared__ float2 taps[DEPTH_Q * Q][32];
+    int window = v.p * Q, base = blockIdx.x * DEPTH_CHANNELS, col = base + threadIdx.x * 2;
+    for (int at = threadIdx.y; at < window; at += DEPTH_WARPS) {
+        int from = v.back ? window - 1 - at : at;
+        taps[at][threadIdx.x] =
+            col < v.channels ? make_float2(load(weight, (int64_t)col * window + from),
+                                           load(weight, (int64_t)(col + 1) * window + from))
+                             : make_float2(0, 0);
+    }
+    __syncthreads();
+    if (col >= v.channels) return;
+    float2 start = bias.p ? make_float2(load(bias, col), load(bias, col + 1)) : make_float2(0, 0);
+    int across = (v.j + SIDE - 1) / SIDE, down = (v.i + DOWN - 1) / DOWN;
+    int n = v.images * down * across;
+    for (int e = blockIdx.y * DEPTH_WARPS + threadIdx.y; e < n; e += gridDim.y * DEPTH_WARPS) {
+        int j0 = e % across * SIDE, i0 = e / across % down * DOWN, image = e / across / down;
+        float2 sum[DOWN][SIDE];
+#pragma unroll
+        for (int r = 0; r < DOWN; r++)
+#pragma unroll
+            for (int k = 0; k < SIDE; k++)
+                sum[r][k] = start;
+        for (int t = 0; t < v.p + DOWN - 1; t++) {
+            int h = i0 + t - v.padding[0];
+            if (h < 0 || h >= v.h) continue;
+            int64_t row = (int64_t)(image * v.h + h) * v.w;
+            float2 u[SIDE + Q - 1];
+#pragma unroll
+            for (int k = 0; k < SIDE + Q - 1; k++) {
+                int w = j0 + k - v.padding[1];
+                u[k] = w >= 0 && w < v.w ? load_two(x, (row + w) * v.channels + col)
+                                         : make_float2(0, 0);
+            }
+#pragma unroll
+            for (int r = 0; r < DOWN; r++) {
+                int p = t - r;
+                if (p < 0 || p >= v.p) continue;
+#pragma unroll
+                for (int q = 0; q < Q; q++) {
+                    float2 tap = taps[p * Q + q][threadIdx.x];
+#pragma unroll
+                    for (int k = 0; k < SIDE; k++) {
+                        sum[r][k].x = __fmaf_rn(u[k + q].x, tap.x, sum[r][k].x);
+                        sum[r][k].y = __fmaf_rn(u[k + q].y, tap.y, sum[r][k].y);
+                    }
+                }
+            }
+        }
+#pragma unroll
+        for (int r = 0; r < DOWN; r++)
+#pragma unroll
+            for (int k = 0; k < SIDE; k++)
+                if (i0 + r < v.i && j0 + k < v.j)
+                    store_two(y,
+                              ((int64_t)(image * v.i + i0 + r) * v.j + j0 + k) * v.channels + col,
+                              sum[r][k]);
+    }
+}
+
+template <int Q>
+static void launch_rows(cuda_context *x, const depth &d, view y, view image, view weight, view bias)
+{
+    int64_t tiles = ceil_div(d.channels, DEPTH_CHANNELS);
+    int64_t n = (int64_t)d.images * ceil_div(d.i, DOWN) * ceil_div(d.j, SIDE);
+    int64_t blocks = ceil_div(n, DEPTH_WARPS);
+    if (blocks > ceil_div(132 * 16, tiles)) blocks = ceil_div(132 * 16, tiles);
+    depthwise_rows<Q><<<dim3((unsigned)tiles, (unsigned)blocks), dim3(32, DEPTH_WARPS), 0,
+                        x->stream>>>(d, y, image, weight, bias);
+}
+
+static bool by_rows(const depth &d)
+{
+    bool one = true;
+    for (int k = 0; k < 2; k++)
+        one = one && d.stride[k] == 1 && d.dilation[k] == 1;
+    return one && d.p <= DEPTH_Q && (d.q == 3 || d.q == 5 || d.q == 7);
+}
+
 // A convolution of 16-bit floats with a channel a group, or its gradient where windows move by one
 // place, which is such a convolution of the gradient.
 static const char *by_depth(cuda_context *x, const cuda_windows &v, const hap_op_call *c, bool back,
@@ -230,6 +333,12 @@ static const char *by_depth(cuda_context *x, const cuda_windows &v, const hap_op
     CUDA_TRY(cuda_will_read(x, weight->data, weight->bytes));
     if (bias) CUDA_TRY(cuda_will_read(x, bias->data, bias->bytes));
     CUDA_TRY(cuda_lie_last(x, y, &to));
+    if (by_rows(d)) {
+        (d.q == 3   ? launch_rows<3>
+         : d.q == 5 ? launch_rows<5>
+                    : launch_rows<7>)(x, d, view_of(y), image, view_of(weight), view_of(bias));
+        return launched();
+    }
     int64_t tiles = ceil_div(v.g, DEPTH_CHANNELS), all = 132 * 8;
     int64_t blocks = ceil_div((int64_t)d.images * d.i * ceil_div(d.j, RUN), DEPTH_ROWS);
     if (blocks > ceil_div(all, tiles)) blocks = ceil_div(all, tiles);

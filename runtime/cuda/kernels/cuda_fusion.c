@@ -235,6 +235,18 @@ static void place(hap_fusion_args *a, const hap_tensor *d)
     }
 }
 
+// Whether op k, of a norm, reads the tensor of which this fusion makes its statistics, if it does.
+// A chain of a norm reads one tensor; where statistics are of a narrower copy it does not form.
+static bool reads_one(const cuda_fusions *g, int k)
+{
+    for (int i = 0; i < k; i++)
+        for (int o = 1; o < g->op[k].n_in; o++)
+            if (g->op[k].in[o] && g->op[i].op != HAP_OP_cast &&
+                g->op[i].out[0]->data == g->op[k].in[o]->data)
+                return g->op[i].in[0]->data == g->op[k].in[0]->data;
+    return true;
+}
+
 // cuda_fuse joins these with what stands around them.
 static bool left_to_joins(const cuda_fusions *g, int n_kept, hap_tensor *const *kept)
 {
@@ -242,8 +254,9 @@ static bool left_to_joins(const cuda_fusions *g, int n_kept, hap_tensor *const *
     bool whole = false;
     for (int k = 0; k < g->n; k++) {
         hap_op_id op = g->op[k].op;
-        if (op == HAP_OP_norm_apply || op == HAP_OP_norm_bwd || op == HAP_OP_rms_apply ||
-            op == HAP_OP_rms_bwd)
+        if ((op == HAP_OP_norm_apply || op == HAP_OP_norm_bwd || op == HAP_OP_rms_apply ||
+             op == HAP_OP_rms_bwd) &&
+            reads_one(g, k))
             return true;
         casts += op == HAP_OP_cast;
     }

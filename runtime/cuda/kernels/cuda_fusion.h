@@ -25,6 +25,7 @@ typedef struct cuda_fusion { // one, ready to be launched
     int n_ops;
     int line[CUDA_FUSION_OPS]; // of its ops in the program
     hap_op_id op[CUDA_FUSION_OPS];
+    hap_op_call *call; // of a recorded one: its ops
     int n_tensors;
     struct {
         hap_tensor *t;

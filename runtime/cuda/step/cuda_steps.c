@@ -264,7 +264,7 @@ void hap_backend_fused(hap_rank *r, int n, hap_tensor *const *kept)
     if (!cuda_fusion_find(r, &steps->fusions, n, kept, &fusion)) {
         call_fusion_ops(r, b);
     } else if (steps->mode == CUDA_STEP_RECORDED) {
-        cuda_record_fusion(r, &steps->now.list, &fusion);
+        cuda_record_fusion(r, &steps->now.list, &fusion, steps->fusions.op);
     } else {
         cuda_run_fusion(r, &fusion);
     }
