@@ -93,9 +93,9 @@ RUNS = [
         *model("vit", 17.6, 1.767, 1.3),
     ]),
     Run("gpu", f"{SPEED} vgg19,resnet50,convnext", [
-        *model("vgg19", 17.0, 1.08, 1.05),
-        *model("resnet50", 44.3, 0.874, 1.0),
-        *model("convnext", 34.5, 0.901, 1.05),
+        *model("vgg19", 16.7, 1.086, 1.05),
+        *model("resnet50", 34.2, 1.148, 1.0),
+        *model("convnext", 29.0, 1.057, 1.05),
     ]),
     Run("gpu", f"{SPEED} long", model("long", 297.4, 1.351)),
     Run("gpu", f"{GPU} --gpus 1 text", [
