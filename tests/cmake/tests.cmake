@@ -15,7 +15,7 @@
 #
 # TIMEOUT stands where a test takes over 50 s on two quiet cores, and is at least six times that
 # (script/test_costs); such tests start first. libcheck's own limits never bind: CK_TIMEOUT_MULTIPLIER.
-set(HAP_TIMEOUT 300)
+set(HAP_TIMEOUT 600)
 set(HAP_LABELS unit golden numeric multi fuzz-smoke gpu nightly)
 
 set(HAP_TEST_ENV
