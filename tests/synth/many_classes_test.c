@@ -1,7 +1,8 @@
 // Clusters of devices that all differ, of more kinds than a plan has classes. Near ones are planned
 // alike (clusters/join_classes.h), so more machines may cost a little, but not more than that: what
 // hapc plans for a hundred unlike machines is held against its plans for the fastest of them alone,
-// which are told apart.
+// which are told apart. Each time some fresh cases may miss that (tests/support/cases.h); at night,
+// and with a number of cases, none.
 //
 //     many_classes_test [CASES [SEED]]       SEED: printed by each run
 
@@ -39,7 +40,8 @@ static hb_str machines(hb_arena *a, const device *d, int n)
     return hb_done(&b);
 }
 
-static bool judge(uint64_t number)
+// How many times slower than of the few; infinite: no plan.
+static double judge(uint64_t number)
 {
     random_source r = {hb_hash(&number, sizeof number)};
     hb_arena *a = hb_arena_new();
@@ -57,12 +59,12 @@ static bool judge(uint64_t number)
         least = x.sec;
         best = x;
     }
-    bool good = all.status == PROBLEM_PLANNED && all.sec <= NEAR * least;
+    double slower = all.status == PROBLEM_PLANNED ? all.sec / least : HUGE_VAL;
     printf("%s %.4f  %.6g ms, %s (%.2f s); of the fastest %.6g ms, %s  case %llu %s\n",
-           good ? "ok  " : "FAR ", all.sec / least, all.sec * 1e3, all.plan, all.cpu_sec,
+           slower <= NEAR ? "ok  " : "FAR ", slower, all.sec * 1e3, all.plan, all.cpu_sec,
            least * 1e3, best.plan, (unsigned long long)number, all.why);
     hb_arena_free(a);
-    return good;
+    return slower;
 }
 
 // Cases that were far behind, each run again: what simple strategies do on few of the machines was
@@ -71,12 +73,16 @@ static const uint64_t kept[] = {17954097488800000, 17954150000000005};
 
 int main(int argc, char **argv)
 {
-    int cases = argc > 1 ? atoi(argv[1]) : test_cases(1, 4, 40), bad = 0;
+    bool strict = argc > 1 || test_cases(0, 0, 1) == 1;
+    int cases = argc > 1 ? atoi(argv[1]) : test_cases(1, 4, 40), far = 0, bad = 0;
     uint64_t seed = argc > 2 ? problem_number(argv[2]) : problem_fresh_seed();
     printf("many_classes_test %d %llu\n", cases, (unsigned long long)seed);
-    for (int i = 0; i < cases; i++)
-        bad += !judge(seed + (uint64_t)i);
+    for (int i = 0; i < cases; i++) {
+        double slower = judge(seed + (uint64_t)i);
+        far += slower > NEAR;
+        bad += slower > (strict ? NEAR : TEST_MUCH);
+    }
     for (size_t i = 0; i < sizeof kept / sizeof *kept && !TEST_SANITIZED; i++)
-        bad += !judge(kept[i]);
-    return bad > 0;
+        bad += judge(kept[i]) > NEAR;
+    return bad > 0 || far > test_may_miss(cases);
 }

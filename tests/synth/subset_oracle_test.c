@@ -185,11 +185,12 @@ static void write_verdict(const verdict *v, const char *dir, const char *base)
     hb_arena_free(a);
 }
 
-static int sweep(int cases, uint64_t seed, const char *dir)
+// strict: WANTED of the cases are near, or all but one; else by tests/support/cases.h.
+static int sweep(int cases, uint64_t seed, const char *dir, bool strict)
 {
     static const double step[] = {1.0001, 1.005, 1.01, 1.02, 1.05, 1.2, HUGE_VAL};
     int within[7] = {0}, compared = 0;
-    double worst = 0, seconds = 0;
+    double worst = 0, most = 0, seconds = 0;
     hb_arena *a = hb_arena_new();
     for (uint64_t i = seed; compared < cases; i++) {
         verdict v = judge(i, false);
@@ -202,12 +203,14 @@ static int sweep(int cases, uint64_t seed, const char *dir)
         for (int k = 0; k < 7; k++)
             within[k] += v.ratio <= step[k];
         if (isfinite(v.ratio)) worst = fmax(worst, v.ratio);
+        most = fmax(most, v.ratio);
     }
     for (int k = 0; k < 6; k++)
         printf("within %5.2f %%: %d of %d\n", (step[k] - 1) * 100, within[k], compared);
     printf("worst %.3f, %d without a plan; %.0f s\n", worst, compared - within[6], seconds);
     hb_arena_free(a);
-    return within[2] < WANTED * compared - 1; // of few one may be far
+    if (strict) return within[2] < WANTED * compared - 1; // of few one may be far
+    return compared - within[2] > test_may_miss(compared) || most > TEST_MUCH;
 }
 
 // Cases that were missed, with their cause, run each time. A change of tests/support/problem*.c
@@ -260,11 +263,12 @@ int main(int argc, char **argv)
     }
     if (argc > 5 && strcmp(argv[1], "--list") == 0) problem_seconds = atoi(argv[5]);
     if (argc > 4 && strcmp(argv[1], "--list") == 0)
-        return sweep(atoi(argv[2]), problem_number(argv[3]), argv[4]);
+        return sweep(atoi(argv[2]), problem_number(argv[3]), argv[4], true);
     int cases = argc > 1 ? atoi(argv[1]) : test_cases(1, 6, 20);
     uint64_t seed = argc > 2 ? problem_number(argv[2]) : problem_fresh_seed();
-    if (argc == 2 || test_cases(0, 0, 1) == 1) seed %= SMALL;
+    bool night = test_cases(0, 0, 1) == 1;
+    if (argc == 2 || night) seed %= SMALL;
     printf("subset_oracle_test %d %llu\n", cases, (unsigned long long)seed);
-    int bad = TEST_SANITIZED ? 0 : run_kept(test_cases(0, 0, 1) == 1);
-    return sweep(cases, seed, NULL) || bad > 0;
+    int bad = TEST_SANITIZED ? 0 : run_kept(night);
+    return sweep(cases, seed, NULL, argc > 1 || night) || bad > 0;
 }
