@@ -204,6 +204,9 @@ bool syn_blocks_fit(const syn_blocks *b, double share, const bool *again)
 
 bool syn_blocks_choose(const syn_blocks *b, double share, bool *again, double *sec)
 {
+    memset(again, false, (size_t)b->n);
+    *sec = 0;
+    if (syn_blocks_fit(b, share, again)) return true;
     hb_arena *scratch = hb_arena_new();
     int words = b->n / 64 + 1, n = SYN_BLOCK_GRAINS + 1;
     label *now = HB_ARRAY(scratch, label, n), *then = HB_ARRAY(scratch, label, n);

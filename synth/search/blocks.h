@@ -29,7 +29,7 @@ typedef struct syn_blocks {
 syn_blocks syn_blocks_of(hb_arena *a, const syn_program *p, const ir_again *parts);
 
 // The blocks to compute again so that the program fits in `share` of every capacity, in the least
-// time; sec: of them. False if it does not fit with all.
+// time, none if it fits as it is; sec: of them. False if it does not fit with all.
 bool syn_blocks_choose(const syn_blocks *b, double share, bool *again, double *sec);
 
 // Does the program fit in `share` of every capacity if just these are computed again?

@@ -210,6 +210,7 @@ static void note_mesh(pool *p, const candidate *c)
 void pool_offer(pool *p, candidate *c)
 {
     if (p->quickest <= 0 || c->sec < p->quickest) p->quickest = c->sec;
+    if (!c->fits && (p->unfit <= 0 || c->sec < p->unfit)) p->unfit = c->sec;
     if (!p->smallest.program || c->share < p->smallest.share) p->smallest = *c;
     bool first = c->fits && (!p->best.program || c->sec < p->best.sec);
     if (first && admitted(p, c)) p->best = *c;
@@ -610,6 +611,11 @@ static bool search(pool *p, const search_options *o, const candidate *like, cand
 bool pool_search(pool *p, const search_options *o, candidate *out)
 {
     return search(p, o, NULL, out);
+}
+
+bool pool_memory_binds(const pool *p, const candidate *plan)
+{
+    return !plan->program || (p->unfit > 0 && p->unfit < plan->sec);
 }
 
 double pool_best_known(const pool *p)

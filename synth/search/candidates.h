@@ -79,6 +79,7 @@ typedef struct pool {
     // 0 none
     double waste[2][2];
     double quickest; // seconds of the fastest that was simulated, whether it fits or not; 0 none
+    double unfit;    // of the fastest that did not fit; 0: all did
     hb_str why;
     double baseline[SYN_MAX_STRATEGIES]; // < 0: none that fits, or not asked for yet
     bool asked[SYN_MAX_STRATEGIES];      // whether the baseline's plan within memory was looked for
@@ -105,6 +106,10 @@ typedef struct pool {
 
 double pool_now(void); // seconds
 bool pool_out_of_time(const pool *p);
+
+// Would a plan (program NULL: there is none) be another if there were more memory? One that takes a
+// little longer on fewer devices, where all that was faster fits, was chosen for that.
+bool pool_memory_binds(const pool *p, const candidate *plan);
 
 typedef struct search_options {
     syn_strategy strategy;

@@ -11,7 +11,7 @@ void pool_sweep(pool *p)
     if (p->best.program && large && !p->opt->vary_blocks) return;
     // Where memory cost the best plan nothing, one price does: what it leads to may please the
     // simulator.
-    bool binds = !p->best.program || p->best.priced || p->best.sec > p->quickest;
+    bool binds = p->best.priced || pool_memory_binds(p, &p->best);
     double low = binds ? SYN_SWEEP_FROM : SYN_SWEEP_FREE,
            high = binds ? SYN_SWEEP_TO : SYN_SWEEP_FREE;
     p->b = pool_board_of(p, from->space->mesh);

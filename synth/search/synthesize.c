@@ -330,7 +330,7 @@ static void end_all(pool *p, syn_result *r, ending *e)
     note_end(&p->best, &e->other);
     note_end(&p->paired, &e->other);
     pool_keep_all(p, &e->optimum, &e->plain);
-    r->tight = !e->plain.program || e->plain.sec > p->quickest;
+    r->tight = pool_memory_binds(p, &e->plain);
     note_least(p, r);
     r->quickest_sec = p->quickest;
 }
@@ -401,7 +401,7 @@ static void end_unfinished(pool *p, syn_result *r)
 {
     candidate *lead = pool_leader(p);
     pool_keep_all(p, lead, &p->smallest);
-    r->tight = !lead->program || lead->sec > p->quickest;
+    r->tight = pool_memory_binds(p, lead);
     if (lead->program && p->g->few_of &&
         !r->tight) { // with what is beside an arena, is there enough?
         syn_workspace_expected(lead->program);
