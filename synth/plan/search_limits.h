@@ -103,6 +103,7 @@
 #define SYN_SET_VAIN        3    // variants in a row that come to the same on a set by itself: its last [tried]
 #define SYN_SET_NODES       1500 // nodes in all such sets [tried]
 #define SYN_VARIANT_SLOW    1.15 // times the best: a variant this slow with any memory is left [tried]
+#define SYN_PROPOSE_FAR     3    // times the best: of a set this slow strategies are not looked at [tried]
 #define SYN_ALONE_NODES     1000 // nodes in all: sets that are searched as if they were all [tried]
 #define SYN_ALONE_SETS      6    // such sets at most [tried]
 #define SYN_ALONE_NEAR      2    // the same of the best set's neighbours, each time [tried]

@@ -159,7 +159,8 @@ static void look_at_set(pool *p, const bool *keep, set_boards *s)
         p->b = p->boards.p[k];
         p->looking = true;
         pool_follow(p, SYN_STARTING_COMPUTE);
-        pool_propose(p);
+        double sec = p->b->quickest, best = pool_best_known(p);
+        if (best <= 0 || sec < SYN_PROPOSE_FAR * best) pool_propose(p);
         p->looking = false;
     }
     s->sec = HUGE_VAL;
