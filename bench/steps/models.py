@@ -69,15 +69,27 @@ def token_rows(path):
 
 
 def cluster(m, n, sms=0):
-    """One host of n H200s, by the data sheet; the second half of them on so many SMs (emulated)."""
-    name = f"h200x{n}-mixed" if sms else f"h200x{n}"
+    """One host of n GPUs, by the data sheet; the second half of them on so many SMs (emulated)."""
+    name = f"{m.gpu.lower()}x{n}-mixed" if sms else f"{m.gpu.lower()}x{n}"
     path, some = m.path(f"{name}.yaml"), n // 2
-    devices = (f"{{model: H200, count: {n - some}}}, {{model: H200, count: {some}, sms: {sms}}}" if sms else
-               f"{{model: H200, count: {n}}}")
+    devices = (f"{{model: {m.gpu}, count: {n - some}}}, {{model: {m.gpu}, count: {some}, sms: {sms}}}" if sms else
+               f"{{model: {m.gpu}, count: {n}}}")
     with open(path, "w") as f:
         f.write(f"name: {name}\nmachines:\n  - name: host\n    devices: [{devices}]\n"
                 "    link: {bandwidth: 370 GB/s, latency: 3 us}\nsource: datasheet\n")
     return path
+
+
+def of_gpus(m, path):
+    """A cluster file of H200s as one of the GPUs that are there."""
+    if m.gpu == "H200":
+        return path
+    with open(path) as f:
+        text = f.read().replace("model: H200", f"model: {m.gpu}").replace("h200x", f"{m.gpu.lower()}x")
+    here = m.path(os.path.basename(path).replace("h200x", f"{m.gpu.lower()}x"))
+    with open(here, "w") as f:
+        f.write(text)
+    return here
 
 
 def plan(m, name, graph, cluster_file, *options, limit=120):

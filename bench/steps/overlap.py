@@ -95,8 +95,8 @@ def uneven(m):
     """the same of hapc and baselines without torch with 132,132,64,64 SMs and cuts in proportion"""
     if not several(m, 4):
         return
-    cluster = m.o.mixed or measured(m, "mixed", ["clusters/h200x4-mixed.yaml"])
-    cluster = cluster or "clusters/h200x4-mixed.yaml"
+    described = models.of_gpus(m, "clusters/h200x4-mixed.yaml")
+    cluster = m.o.mixed or measured(m, "mixed", [described]) or described
     groups, shapes = groups_of(m, cluster, "groups.uneven.txt", "--cut"), m.path("shapes.uneven.txt")
     with open(SHAPES) as f, open(shapes, "w") as to:
         to.writelines(x for x in f if re.search(UNEVEN, x.strip()))

@@ -140,6 +140,17 @@ def measured(m, name, what):
     return path if done.ok else None
 
 
+def profile_mixed(m):
+    """hapc profile with half of the GPUs on 64 SMs (emulated); the others' curves serve for equal GPUs, too"""
+    path = measured(m, "mixed", [models.cluster(m, m.gpus, 64)])
+    if not path:
+        return
+    with open(path) as f:
+        lines = [x for x in f if "sms:" not in x]
+    with open(m.path("profiled.yaml"), "w") as to:
+        to.writelines(x.replace(f"count: {m.gpus - m.gpus // 2}", f"count: {m.gpus}") if "model:" in x else x for x in lines)
+
+
 def cluster_file(m):
     """--cluster, or what `profile` measured, measured now if it was not."""
     path = m.o.cluster or m.path("profiled.yaml")

@@ -14,10 +14,11 @@ def stages(m):
 
 
 def sockets(m, n):
-    """Two emulated hosts of n / 2 H200s each, by the data sheet."""
-    path = m.path(f"h200x{n}-sockets.yaml")
+    """Two emulated hosts of n / 2 GPUs each, by the data sheet."""
+    name = f"{m.gpu.lower()}x{n}-sockets"
+    path = m.path(f"{name}.yaml")
     with open(path, "w") as f:
-        f.write(f"name: h200x{n}-sockets\nmachines:\n  - name: host\n    devices: [{{model: H200, count: {n}}}]\n"
+        f.write(f"name: {name}\nmachines:\n  - name: host\n    devices: [{{model: {m.gpu}, count: {n}}}]\n"
                 "    link: {bandwidth: 370 GB/s, latency: 3 us}\n    emulate: {hosts: 2}\n"
                 "network: {bandwidth: 7 GB/s, latency: 50 us}\nsource: datasheet\n")
     return path
@@ -54,7 +55,7 @@ def stages_torch(m):
     if m.gpus < 4:
         print("stages-torch: wants 4 GPUs")
         return
-    cluster, batch = "clusters/h200x4-mixed-sockets.yaml", "32"
+    cluster, batch = models.of_gpus(m, "clusters/h200x4-mixed-sockets.yaml"), "32"
     rows = models.inputs(m, "llama", 64)
     ms = timed(m, "stages.llama", models.graph_of(m, "llama"), cluster, rows, "--batch", batch, "--stages", "auto")
     best = None

@@ -1,6 +1,8 @@
 """Steps on GPUs of unequal speed: half of them compute on 64 of their 132 SMs (green contexts: emulated;
 memory, links and NCCL keep their speed), over NVLink and as two emulated hosts on sockets."""
 
+import os
+
 from steps import models
 from steps.models import go, plan, rows_of
 from steps.speed import line
@@ -30,7 +32,7 @@ def unequal(m):
             for what in m.o.plans or PLANS:
                 strategy, grad = what.split(",")
                 name = f"unequal.{model}.{link}.{strategy}.{grad}"
-                folder = plan(m, name, models.graph_of(m, model), CLUSTERS[link], "--batch",
+                folder = plan(m, name, models.graph_of(m, model), models.of_gpus(m, CLUSTERS[link]), "--batch",
                               str(4 * rows_of(model)), "--precision", "bf16", "--strategy", strategy,
                               "--grad-dtype", grad)
                 if not folder:
@@ -71,10 +73,11 @@ def fsdp_torch(m):
 
 
 def fsdp(m):
-    """hapc's plans for the same, by the data sheet or by --cluster and --mixed, with pairs or not"""
+    """hapc's plans for the same, by --cluster and --mixed, what was measured or else the data sheet, with pairs or not"""
     rows, files = rows_of("llama8b") * m.gpus, models.inputs(m, "llama8b")
-    for what, cluster in (("equal", m.o.cluster or models.cluster(m, m.gpus)),
-                          (f"emulated SMs {llama_sms(m)}", m.o.mixed or models.cluster(m, m.gpus, 64))):
+    equal, mixed = (x if os.path.exists(x) else None for x in map(m.path, ("profiled.yaml", "mixed.yaml")))
+    for what, cluster in (("equal", m.o.cluster or equal or models.cluster(m, m.gpus)),
+                          (f"emulated SMs {llama_sms(m)}", m.o.mixed or mixed or models.cluster(m, m.gpus, 64))):
         for pairs in m.o.pairs:
             name = f"fsdp.hapc.{what.split()[0]}.{pairs}"
             folder = plan(m, name, models.graph_of(m, "llama8b"), cluster, "--batch", str(rows),

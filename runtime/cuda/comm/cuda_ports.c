@@ -112,6 +112,7 @@ void cuda_ports_plan(hap_rank *r, const cuda_message *m, int n, const int *rings
         all->come[k] = event_new(r);
         all->read[k] = event_new(r);
     }
+    cuda_check(r, cuda_port_load(cuda_of(r)->x.stream, all->unpacked)); // no receive is under way
     free(n_of);
 }
 

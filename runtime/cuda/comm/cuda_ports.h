@@ -20,7 +20,7 @@
 // A receive that nobody has sent to yet holds processors of the device. Nothing may wait for the
 // device as a whole until the step's calls have all been enqueued: another stage may wait for what
 // is not sent yet. So passes that make plans, take memory or capture go by way of host memory
-// (core/port_host.h).
+// (core/port_host.h), and kernels that no such pass launches are loaded when the order is known.
 //
 //     cuda_ports_start(r);                        all ranks, once streams and communicators are
 //     there cuda_ports_plan(r, list of messages, n);    once the order is known; rooms are taken

@@ -45,6 +45,13 @@ static const char *copy(cudaStream_t s, void *to, const void *from, const cuda_p
     return launched();
 }
 
+const char *cuda_port_load(cudaStream_t s, int *done)
+{
+    copy_runs<<<1, 32, 0, s>>>(NULL, NULL, NULL, 0, true);
+    say_done<<<1, 1, 0, s>>>(done, 0);
+    return launched();
+}
+
 const char *cuda_port_pack(cudaStream_t s, void *room, const void *x, const cuda_port_run *run,
                            int64_t n)
 {

@@ -17,6 +17,9 @@ typedef struct cuda_port_run {
     int64_t local, packed, bytes; // where it lies in the tensor, and packed
 } cuda_port_run;
 
+// Launches all kernels of this file, on nothing: the driver loads a kernel at its first launch, and
+// may wait for the whole device then.
+const char *cuda_port_load(cudaStream_t s, int *done);
 // NULL, or why it cannot be launched.
 const char *cuda_port_pack(cudaStream_t s, void *room, const void *x, const cuda_port_run *run,
                            int64_t n);

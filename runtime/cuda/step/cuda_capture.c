@@ -99,6 +99,7 @@ static void capture(hap_rank *r, cuda_part *p, bool last)
     b->x.capturing = false;
     cuda_check(r, cuda_said(cudaStreamEndCapture(b->x.stream, &g), "cudaStreamEndCapture"));
     cuda_check(r, cuda_said(cudaGraphInstantiate(&p->graph, g, 0), "cudaGraphInstantiate"));
+    cuda_check(r, cuda_said(cudaGraphUpload(p->graph, b->x.stream), "cudaGraphUpload"));
     b->x.graphs++;
     b->x.made[b->x.phase].graphs++;
     cudaGraphDestroy(g);
