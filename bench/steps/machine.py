@@ -41,16 +41,6 @@ def count_gpus():
     return sum(line.startswith("GPU") for line in listed.stdout.splitlines())
 
 
-def gpu_model():
-    """The GPUs' name in clusters/devices.yaml: by the first one that nvidia-smi lists."""
-    try:
-        said = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True)
-    except FileNotFoundError:
-        return "H200"
-    first = said.stdout.splitlines()[:1]
-    return "H100" if first and "H100" in first[0] else "H200"
-
-
 def end_session(leader):
     """Kills what is left of the session that `leader` began, whatever it is called."""
     for _ in range(5):
@@ -77,7 +67,7 @@ class Machine:
     def __init__(self, o):
         self.o, self.root = o, ROOT
         self.backend = o.backend
-        self.gpus, self.gpu = o.gpus or count_gpus(), gpu_model()
+        self.gpus = o.gpus or count_gpus()
         self.models, self.pack = o.models, o.build or os.path.join(ROOT, ".device")
         self.work = o.work
         self.end = time.monotonic() + o.seconds

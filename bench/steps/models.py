@@ -4,6 +4,7 @@ import json
 import os
 import re
 import statistics
+import subprocess
 
 import numpy as np
 
@@ -11,20 +12,40 @@ def causal(tokens, low, high):
     return {"input_ids": ((tokens,), low, high), "labels": "input_ids"}
 
 
+def crowd(rows, tokens, experts):
+    """What each token of a row chooses, two of the experts: every second token the first one, and the others as
+    evenly as may be. Added to a router's numbers, it decides."""
+    numbers, others, token = np.zeros((tokens, experts), np.float32), experts - 1, np.arange(tokens)
+    pair = token // 2
+    numbers[token, np.where(token % 2, 1 + 2 * pair % others, 0)] = 60
+    numbers[token, 1 + np.where(token % 2, 2 * pair + 1, pair) % others] = 60
+    return np.broadcast_to(numbers, (rows, tokens, experts))
+
+
+def experts(tokens, words, graph, crowded=False):
+    choice = {"crowd": ((tokens, 8), crowd, None)} if crowded else {}
+    return 4, {**causal(tokens, 0, words), **choice}, graph
+
+
 def images(name="x"):
     return {name: ((3, 224, 224), None, None), "labels": ((), 0, 1000)}
 
 
 # rows a device, inputs, graph (of the pack, if it has no folder). An input is the shape of a row and the
-# numbers from … to; floats, if they are None; or what another input is.
+# numbers from … to; floats, if they are None; what a function makes; or what another input is.
 MODELS = {
     "gpt2": (32, causal(1024, 0, 50257), "gpt2.json"),
     "long": (1, causal(32768, 0, 50257), "long.json"),
     "llama": (8, causal(2048, 0, 128256), "llama.json"),
     "llama8b": (3, causal(2048, 0, 128256), "llama8b.json"),
+    "mixtral": experts(1024, 32000, "mixtral.json"),
+    "mixtral_crowd": experts(1024, 32000, "mixtral_crowd.json", True),
+    "mixtral_tiny": experts(32, 256, "mixtral_tiny.json"),
+    "mixtral_tiny_crowd": experts(32, 256, "mixtral_tiny_crowd.json", True),
     "qwen": (16, causal(1024, 0, 151936), "qwen.json"),
     "vit": (64, images("pixel_values"), "vit.json"),
     "vgg19": (64, images(), "vgg19.json"),
+    "vgg_tiny": (8, {"x": ((3, 32, 32), None, None), "labels": ((), 0, 10)}, "vgg_tiny.json"),
     "resnet50": (256, images(), "resnet50.json"),
     "convnext": (128, images("pixel_values"), "convnext.json"),
     "t5": (32, {"input_ids": ((512,), 1, 32128), "labels": ((128,), 1, 32128)}, "t5.json"),
@@ -57,8 +78,12 @@ def inputs(m, model, n_rows=None, what="--input"):
         path = m.path(f"{model}.{x if isinstance(x, str) else name}.npy")
         if not isinstance(x, str):
             shape = (n_rows or 4 * rows_of(model), *x[0])
-            floats = x[1] is None
-            np.save(path, rng.standard_normal(shape, np.float32) if floats else rng.integers(x[1], x[2], shape))
+            if callable(x[1]):
+                np.save(path, x[1](*shape))
+            elif x[1] is None:
+                np.save(path, rng.standard_normal(shape, np.float32))
+            else:
+                np.save(path, rng.integers(x[1], x[2], shape))
         options += [what, f"{name}={path}"]
     return options
 
@@ -68,28 +93,28 @@ def token_rows(path):
     return ["--input", f"input_ids={path}", "--input", f"labels={path}"]
 
 
-def cluster(m, n, sms=0):
-    """One host of n GPUs, by the data sheet; the second half of them on so many SMs (emulated)."""
-    name = f"{m.gpu.lower()}x{n}-mixed" if sms else f"{m.gpu.lower()}x{n}"
-    path, some = m.path(f"{name}.yaml"), n // 2
-    devices = (f"{{model: {m.gpu}, count: {n - some}}}, {{model: {m.gpu}, count: {some}, sms: {sms}}}" if sms else
-               f"{{model: {m.gpu}, count: {n}}}")
+def device_of(m):
+    """H100 or H200, as they are here."""
+    said = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True,
+                          text=True).stdout if m.backend == "cuda" else ""
+    return "H100" if "H100" in said else "H200"
+
+
+def cluster(m, n, sms=0, hosts=1):
+    """One host of n GPUs, by the data sheet; the second half of them on so many SMs (emulated). Of more hosts
+    (emulated) it is the halves, on sockets."""
+    if m.backend == "cpu":
+        return f"clusters/laptop{'1' if n == 1 else '2x2-peers' if hosts > 1 else ''}.yaml"
+    model, some = device_of(m), n // 2
+    name = f"{model.lower()}x{n}{'-mixed' if sms else ''}{'-sockets' if hosts > 1 else ''}"
+    devices = (f"{{model: {model}, count: {n - some}}}, {{model: {model}, count: {some}, sms: {sms}}}" if sms else
+               f"{{model: {model}, count: {n}}}")
+    emulate = f"    emulate: {{hosts: {hosts}}}\nnetwork: {{bandwidth: 7 GB/s, latency: 50 us}}\n" if hosts > 1 else ""
+    path = m.path(f"{name}.yaml")
     with open(path, "w") as f:
         f.write(f"name: {name}\nmachines:\n  - name: host\n    devices: [{devices}]\n"
-                "    link: {bandwidth: 370 GB/s, latency: 3 us}\nsource: datasheet\n")
+                f"    link: {{bandwidth: 370 GB/s, latency: 3 us}}\n{emulate}source: datasheet\n")
     return path
-
-
-def of_gpus(m, path):
-    """A cluster file of H200s as one of the GPUs that are there."""
-    if m.gpu == "H200":
-        return path
-    with open(path) as f:
-        text = f.read().replace("model: H200", f"model: {m.gpu}").replace("h200x", f"{m.gpu.lower()}x")
-    here = m.path(os.path.basename(path).replace("h200x", f"{m.gpu.lower()}x"))
-    with open(here, "w") as f:
-        f.write(text)
-    return here
 
 
 def plan(m, name, graph, cluster_file, *options, limit=120):
@@ -113,6 +138,10 @@ def plan_said(folder, *patterns):
 def predicted_ms(folder):
     with open(os.path.join(folder, "plan.json")) as f:
         return json.load(f)["predicted_ms"]
+
+
+def precision(m):
+    return "bf16" if m.backend == "cuda" else "fp32"
 
 
 class Run:

@@ -95,7 +95,7 @@ def uneven(m):
     """the same of hapc and baselines without torch with 132,132,64,64 SMs and cuts in proportion"""
     if not several(m, 4):
         return
-    described = models.of_gpus(m, "clusters/h200x4-mixed.yaml")
+    described = models.cluster(m, 4, 64)
     cluster = m.o.mixed or measured(m, "mixed", [described]) or described
     groups, shapes = groups_of(m, cluster, "groups.uneven.txt", "--cut"), m.path("shapes.uneven.txt")
     with open(SHAPES) as f, open(shapes, "w") as to:

@@ -13,17 +13,6 @@ def stages(m):
     m.check("stages", ["tests/cuda/stages_cuda.sh"], 500)
 
 
-def sockets(m, n):
-    """Two emulated hosts of n / 2 GPUs each, by the data sheet."""
-    name = f"{m.gpu.lower()}x{n}-sockets"
-    path = m.path(f"{name}.yaml")
-    with open(path, "w") as f:
-        f.write(f"name: {name}\nmachines:\n  - name: host\n    devices: [{{model: {m.gpu}, count: {n}}}]\n"
-                "    link: {bandwidth: 370 GB/s, latency: 3 us}\n    emulate: {hosts: 2}\n"
-                "network: {bandwidth: 7 GB/s, latency: 50 us}\nsource: datasheet\n")
-    return path
-
-
 def timed(m, name, graph, cluster, rows, *options):
     """ms of a plan's step as printed, or None; says it with its prediction."""
     folder = plan(m, name, graph, cluster, *options, "--precision", "bf16")
@@ -43,7 +32,7 @@ def stages_speed(m):
     if m.gpus < 4:
         print("stages-speed: wants 4 GPUs")
         return
-    cluster, rows = sockets(m, 4), models.inputs(m, "gpt2", 128)
+    cluster, rows = models.cluster(m, 4, hosts=2), models.inputs(m, "gpt2", 128)
     ms = {how: timed(m, f"stages.xl.{how}", XL, cluster, rows, "--batch", "64", "--stages", how)
           for how in ("off", "auto")}
     if all(ms.values()):
@@ -55,7 +44,7 @@ def stages_torch(m):
     if m.gpus < 4:
         print("stages-torch: wants 4 GPUs")
         return
-    cluster, batch = models.of_gpus(m, "clusters/h200x4-mixed-sockets.yaml"), "32"
+    cluster, batch = models.cluster(m, 4, 64, 2), "32"
     rows = models.inputs(m, "llama", 64)
     ms = timed(m, "stages.llama", models.graph_of(m, "llama"), cluster, rows, "--batch", batch, "--stages", "auto")
     best = None

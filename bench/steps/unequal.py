@@ -2,14 +2,16 @@
 memory, links and NCCL keep their speed), over NVLink and as two emulated hosts on sockets."""
 
 import os
+import re
 
 from steps import models
 from steps.models import go, plan, rows_of
 from steps.speed import line
 
 SMS = "132,132,64,64"
-CLUSTERS = {"nvlink": "clusters/h200x4-mixed.yaml", "sockets": "clusters/h200x4-mixed-sockets.yaml"}
+HOSTS = {"nvlink": 1, "sockets": 2}
 # strategy, dtype of gradients
+VGG = {"cuda": "vgg19", "cpu": "vgg_tiny"}
 PLANS = ["auto,f32", "dp-even,f32", "dp-prop,f32", "auto,bf16", "dp-even,bf16", "dp-prop,bf16"]
 
 
@@ -21,72 +23,125 @@ def wrong(first, losses):
 
 
 def unequal(m):
-    """hapc's plans for GPT-2 128 x 1024 and BERT 256 x 128, by strategy and dtype of gradients"""
+    """hapc's plans for --models (GPT-2 128 x 1024, BERT 256 x 128, VGG19 256), by strategy and dtype of gradients"""
     if m.gpus < 4:
         print("unequal: wants 4 GPUs")
         return
     for model in m.models:
-        rows = models.inputs(m, model)
         for link in m.o.links:
-            first = None
-            for what in m.o.plans or PLANS:
-                strategy, grad = what.split(",")
-                name = f"unequal.{model}.{link}.{strategy}.{grad}"
-                folder = plan(m, name, models.graph_of(m, model), models.of_gpus(m, CLUSTERS[link]), "--batch",
-                              str(4 * rows_of(model)), "--precision", "bf16", "--strategy", strategy,
-                              "--grad-dtype", grad)
-                if not folder:
-                    continue
-                run = go(m, name, folder, "--steps", str(m.o.steps), "--seed", "1", *rows)
-                first = first or run.losses
-                emulated = sum(x.get("emulated", False) for x in run.lines)
-                line(m, f"hapc {model} {link} {what}: {run.median()} ms/step (emulated: {emulated} lines), "
-                        f"predicted {models.predicted_ms(folder):.1f} ms, "
-                        f"#wrong {wrong(first, run.losses)}, losses {run.some_losses()}")
+            planned(m, model, link, m.o.plans or PLANS)
+
+
+def planned(m, model, link, plans):
+    """The median ms of each plan's steps, as printed."""
+    rows, first, found = models.inputs(m, model), None, {}
+    for what in plans:
+        strategy, grad = what.split(",")
+        name = f"unequal.{model}.{link}.{strategy}.{grad}"
+        folder = plan(m, name, models.graph_of(m, model), models.cluster(m, 4, 64, HOSTS[link]), "--batch",
+                      str(4 * rows_of(model)), "--precision", models.precision(m), "--strategy", strategy,
+                      *(["--grad-dtype", grad] if m.backend == "cuda" else []))
+        if not folder:
+            continue
+        run = go(m, name, folder, "--steps", str(m.o.steps), "--seed", "1", *rows)
+        first = first or run.losses
+        found[what] = run.median()
+        emulated = sum(x.get("emulated", False) for x in run.lines)
+        line(m, f"hapc {model} {link} {what}: {run.median()} ms/step (emulated: {emulated} lines), "
+                f"predicted {models.predicted_ms(folder):.1f} ms, "
+                f"#wrong {wrong(first, run.losses)}, losses {run.some_losses()}")
+        print("\n".join("    " + x for x in run.said("^rank.*workspace|rehearsed|from here on", 6)))
+    return found
 
 
 def unequal_torch(m):
     """PyTorch DDP on the same SMs: even and proportional shares"""
     for model in m.models if m.gpus >= 4 else []:
         for link in m.o.links:
-            done = m.run(f"torch.{model}.{link}", ["torchrun", "--nproc-per-node", "4",
-                                                   "bench/torch/torch_unequal.py", model, link, SMS],
-                         280, plain=True)
-            for x in done.text().splitlines():
-                if "ms/step" in x or "TFLOP" in x or "Error" in x:
-                    line(m, x)
+            torch_ddp(m, model, link)
 
 
-def llama_sms(m):
+def torch_ddp(m, model, link, limit=280):
+    """ms of each way, as printed: {(split, dtype of gradients): ms}"""
+    done = m.run(f"torch.{model}.{link}", ["torchrun", "--nproc-per-node", "4", "bench/torch/torch_unequal.py", model,
+                                           link, SMS], limit, plain=True)
+    found = {}
+    for x in done.text().splitlines():
+        if "ms/step" in x or "TFLOP" in x or "Error" in x:
+            line(m, x[:300])
+        for split, grad, ms in re.findall(r", (even|prop) .*gradients (\w+): ([\d.]+) ms/step", x):
+            found[split, grad] = float(ms)
+    return found
+
+
+def vgg(m):
+    """VGG19, 256 images on two emulated hosts of unequal SMs on sockets: hapc beside DDP; 3 times as fast is asked"""
+    if m.gpus < 4:
+        print("vgg-unequal: wants 4 GPUs")
+        return
+    ours = planned(m, VGG[m.backend], "sockets", ["auto,f32", "auto,bf16"])
+    theirs = torch_ddp(m, VGG[m.backend], "sockets", 150)
+    for grad in ("f32", "bf16"):
+        ddp = [ms for (_, g), ms in theirs.items() if g == grad]
+        own = ours.get(f"auto,{grad}", "none")
+        if ddp and own != "none":
+            line(m, f"VGG19 on sockets, emulated SMs {SMS}, gradients {grad}: {min(ddp) / float(own):.2f} times as fast "
+                    f"as the better DDP ({min(ddp):.1f} ms)")
+
+
+def slow_half(m):
     """SMs of each GPU where half of them are slow."""
     return ",".join(["132"] * (m.gpus - m.gpus // 2) + ["64"] * (m.gpus // 2))
 
 
-def fsdp_torch(m):
-    """Llama-3-8B by PyTorch FSDP2, on equal GPUs and with half of them on 64 SMs (emulated)"""
-    done = m.run("fsdp.torch", ["torchrun", "--nproc-per-node", str(m.gpus), "bench/torch/torch_fsdp.py", "llama8b",
-                                str(rows_of("llama8b") * m.gpus), llama_sms(m)], 300, plain=True,
+def torch_fsdp(m, model, limit=300):
+    """PyTorch FSDP2, on equal GPUs and with half of them on 64 SMs: {(where, split): ms}"""
+    tokens = models.MODELS[model][1]["input_ids"][0][0]
+    done = m.run(f"fsdp.torch.{model}",
+                 ["torchrun", "--nproc-per-node", str(m.gpus), "bench/torch/torch_fsdp.py", model,
+                  str(rows_of(model) * m.gpus), slow_half(m)], limit, plain=True,
                  env={"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
+    found = {}
     for x in done.text().splitlines():
         if "ms/step" in x or "Error" in x:
             line(m, x[:300])
+        for where, split, ms in re.findall(rf"x {tokens}, (.*), (even|prop) .*: ([\d.]+) ms/step", x):
+            found["equal" if "devices" in where else "emulated", split] = float(ms)
+    return found
+
+
+def fsdp_torch(m):
+    """Llama-3-8B by PyTorch FSDP2, on equal GPUs and with half of them on 64 SMs (emulated)"""
+    torch_fsdp(m, "llama8b")
+
+
+def planned_fsdp(m, model, what, cluster, pairs, *options):
+    """(ms of a plan's steps as printed, its folder, losses), or None"""
+    rows, tokens = rows_of(model) * m.gpus, models.MODELS[model][1]["input_ids"][0][0]
+    name = f"fsdp.{model}.{re.sub('[ ,]+', '-', what)}.{pairs}"
+    folder = plan(m, name, models.graph_of(m, model), cluster, "--batch", str(rows), "--precision",
+                  models.precision(m), "--pairs", pairs, *options)
+    if not folder:
+        return None
+    run = go(m, name, folder, "--steps", "25", "--seed", "1", *models.inputs(m, model), limit=150)
+    ms = run.median(skip=12)  # earlier ones find the way to run a step
+    rate = "none" if ms == "none" else f"{rows * tokens / float(ms) * 1e3:.0f}"
+    line(m, f"hapc {model} {rows} x {tokens}, {what}, pairs {pairs}: {ms} ms/step, {rate} tokens/s, "
+            f"predicted {models.predicted_ms(folder):.1f} ms, losses {run.some_losses()}")
+    said = models.plan_said(folder, "memory of .* arena") + run.said("workspace [0-9]|rehearsed|from here on", 9)
+    print("\n".join("    " + x for x in said))
+    return None if ms == "none" else (float(ms), folder, run.losses)
+
+
+def clusters(m):
+    """By --cluster and --mixed, by what a step before measured, or by the data sheet."""
+    equal, mixed = (x if os.path.exists(x) else None for x in map(m.path, ("profiled.yaml", "mixed.yaml")))
+    return (("equal", m.o.cluster or equal or models.cluster(m, m.gpus)),
+            (f"emulated SMs {slow_half(m)}", m.o.mixed or mixed or models.cluster(m, m.gpus, 64)))
 
 
 def fsdp(m):
-    """hapc's plans for the same, by --cluster and --mixed, what was measured or else the data sheet, with pairs or not"""
-    rows, files = rows_of("llama8b") * m.gpus, models.inputs(m, "llama8b")
-    equal, mixed = (x if os.path.exists(x) else None for x in map(m.path, ("profiled.yaml", "mixed.yaml")))
-    for what, cluster in (("equal", m.o.cluster or equal or models.cluster(m, m.gpus)),
-                          (f"emulated SMs {llama_sms(m)}", m.o.mixed or mixed or models.cluster(m, m.gpus, 64))):
+    """hapc's plans for the same, with pairs or not"""
+    for what, cluster in clusters(m):
         for pairs in m.o.pairs:
-            name = f"fsdp.hapc.{what.split()[0]}.{pairs}"
-            folder = plan(m, name, models.graph_of(m, "llama8b"), cluster, "--batch", str(rows),
-                          "--precision", "bf16", "--pairs", pairs)
-            if not folder:
-                continue
-            run = go(m, name, folder, "--steps", "25", "--seed", "1", *files, limit=150)
-            ms = run.median(skip=12)  # earlier ones find the way to run a step
-            rate = "none" if ms == "none" else f"{rows * 2048 / float(ms) * 1e3:.0f}"
-            line(m, f"hapc llama8b {rows} x 2048, {what}, pairs {pairs}: {ms} ms/step, {rate} tokens/s, "
-                    f"predicted {models.predicted_ms(folder):.1f} ms, losses {run.some_losses()}")
-            print("\n".join("    " + x for x in run.said("workspace [0-9]|rehearsed|from here on", 9)))
+            planned_fsdp(m, "llama8b", what, cluster, pairs)

@@ -5,6 +5,7 @@ An input is (shape of a row, number of values): whole numbers below that, or flo
 the name of another has the same rows.
 """
 
+import functools
 import os
 import sys
 
@@ -55,6 +56,58 @@ def llama8b():
         return transformers.LlamaForCausalLM(config), causal(2048, 128256)
 
 
+def mixtral_of(wide, inside, heads, kv, words, tokens):
+    """Mixtral of 4 layers of 8 experts; on the meta device. PyTorch runs its experts by grouped_mm."""
+    config = transformers.MixtralConfig(
+        vocab_size=words, hidden_size=wide, intermediate_size=inside, num_hidden_layers=4, num_attention_heads=heads,
+        num_key_value_heads=kv, num_local_experts=8, num_experts_per_tok=2, max_position_embeddings=tokens,
+        tie_word_embeddings=False, use_cache=False)
+    config._experts_implementation = "grouped_mm"
+    with torch.device("meta"):
+        return transformers.MixtralForCausalLM(config), causal(tokens, words)
+
+
+class Crowded(torch.nn.Module):
+    """The same with numbers that are added to the router's: [tokens, experts] of each row, which decide what
+    a token chooses where they are large."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model, self.crowd = model, None
+        for layer in model.model.layers:
+            layer.mlp.gate.forward = functools.partial(self.choose, layer.mlp.gate)
+
+    def choose(self, gate, hidden):
+        logits = torch.nn.functional.linear(hidden.reshape(-1, hidden.shape[-1]), gate.weight) + self.crowd
+        weights, chosen = logits.float().softmax(-1).topk(gate.top_k, -1)
+        return logits, weights / weights.sum(-1, keepdim=True), chosen
+
+    def forward(self, input_ids, labels, crowd):
+        self.crowd = crowd.reshape(-1, crowd.shape[-1])
+        return self.model(input_ids=input_ids, labels=labels)
+
+
+def crowded(model, inputs):
+    return Crowded(model), {**inputs, "crowd": ((*inputs["input_ids"][0], 8), 0)}
+
+
+def mixtral():
+    """4 layers of Mixtral-8x7B."""
+    return mixtral_of(4096, 14336, 32, 8, 32000, 1024)
+
+
+def mixtral_crowd():
+    return crowded(*mixtral())
+
+
+def mixtral_tiny():
+    return mixtral_of(64, 96, 4, 2, 256, 32)
+
+
+def mixtral_tiny_crowd():
+    return crowded(*mixtral_tiny())
+
+
 def qwen():
     """Qwen2.5-0.5B."""
     config = transformers.Qwen2Config(
@@ -88,6 +141,10 @@ def vgg19():
     return images(VGG(VGG19, 1000, 1))
 
 
+def vgg_tiny():
+    return VGG(VGG19, 10, 16), {"x": ((3, 32, 32), 0), "labels": ((), 10)}
+
+
 def resnet50():
     return images(ResNet([3, 4, 6, 3], 1000, 64))
 
@@ -97,7 +154,9 @@ def convnext():
     return images(transformers.ConvNextForImageClassification(transformers.ConvNextConfig(num_labels=1000)), "pixel_values")
 
 
-MODELS = {f.__name__: f for f in (gpt2, long, bert, llama, llama8b, qwen, vit, t5, vgg19, resnet50, convnext)}
+MODELS = {f.__name__: f for f in (
+    gpt2, long, bert, llama, llama8b, mixtral, mixtral_crowd, mixtral_tiny, mixtral_tiny_crowd, qwen, vit, t5, vgg19,
+    vgg_tiny, resnet50, convnext)}
 
 
 def batch(inputs, rows, device="cpu"):

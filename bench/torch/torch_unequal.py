@@ -4,7 +4,7 @@ context's stream (emulated), on which every kernel it launches stays; NCCL is ou
 fused AdamW, no dropout. The global batch is shared evenly and in proportion to SMs; gradients are
 reduced in f32 or bf16 (DDP's bf16_compress_hook). Prints the median of 15 steps of each.
 
-    torchrun --nproc-per-node 4 bench/torch/torch_unequal.py gpt2|bert nvlink|sockets SMS,SMS,…
+    torchrun --nproc-per-node 4 bench/torch/torch_unequal.py MODEL nvlink|sockets SMS,SMS,…     (of bench_models.py)
 """
 
 import os
@@ -20,40 +20,58 @@ if link == "sockets":  # NCCL takes the halves for two hosts
 
 import torch
 import torch.distributed as dist
-import transformers
+from bench_models import MODELS, batch
 from green_stream import green_stream
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook
 
-torch.cuda.set_device(rank)
-torch.zeros(1, device="cuda")
-if sms[rank] < torch.cuda.get_device_properties(rank).multi_processor_count:
-    torch.cuda.set_stream(green_stream(rank, sms[rank]))
-dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from steps.models import rows_of  # noqa: E402
+
+on_gpu = torch.cuda.is_available()
+device = torch.device("cuda", rank) if on_gpu else torch.device("cpu")
+if on_gpu:
+    torch.cuda.set_device(rank)
+    torch.zeros(1, device=device)
+    if sms[rank] < torch.cuda.get_device_properties(rank).multi_processor_count:
+        torch.cuda.set_stream(green_stream(rank, sms[rank]))
+dist.init_process_group("nccl" if on_gpu else "gloo", device_id=device if on_gpu else None)
 torch.set_float32_matmul_precision("high")
+rows = rows_of(name) * world
 
-a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
-start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-for _ in range(3):
-    start.record()
-    a @ a
-    end.record()
-torch.cuda.synchronize()
-rate = torch.tensor([2 * 8192**3 / start.elapsed_time(end) / 1e9], device="cuda")
-rates = [torch.empty_like(rate) for _ in range(world)]
-dist.all_gather(rates, rate)
-if rank == 0:
-    print("matmul by rank:", " ".join(f"{r.item():.0f}" for r in rates), "TFLOP/s on SMs", sms, flush=True)
-del a
 
-if name == "gpt2":
-    rows, tokens = 32 * world, 1024
-    config = transformers.GPT2Config(attn_pdrop=0, embd_pdrop=0, resid_pdrop=0, use_cache=False)
-    make = transformers.GPT2LMHeadModel
-else:
-    rows, tokens = 64 * world, 128
-    config = transformers.BertConfig(
-        hidden_dropout_prob=0, attention_probs_dropout_prob=0, max_position_embeddings=tokens)
-    make = transformers.BertForMaskedLM
+def wait():
+    if on_gpu:
+        torch.cuda.synchronize()
+
+
+def say(text):
+    if rank == 0:
+        print(text, flush=True)
+
+
+def largest(x):
+    x = torch.tensor([x], device=device)
+    dist.all_reduce(x, op=dist.ReduceOp.MAX)
+    return x.item()
+
+
+def say_rates():
+    """What a matmul reaches on each rank."""
+    a = torch.randn(8192, 8192, device=device, dtype=torch.bfloat16)
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    for _ in range(3):
+        start.record()
+        a @ a
+        end.record()
+    wait()
+    rate = torch.tensor([2 * 8192**3 / start.elapsed_time(end) / 1e9], device=device)
+    rates = [torch.empty_like(rate) for _ in range(world)]
+    dist.all_gather(rates, rate)
+    say(f"matmul by rank: {' '.join(f'{r.item():.0f}' for r in rates)} TFLOP/s on SMs {sms}")
+
+
+if on_gpu:
+    say_rates()
 
 
 def shares(split):
@@ -69,18 +87,28 @@ def measure(split, grad):
     part = shares(split)
     torch.manual_seed(0)
     torch._dynamo.reset()
-    model = make(config).cuda().train()
-    ddp = torch.nn.parallel.DistributedDataParallel(model, device_ids=[rank], gradient_as_bucket_view=True)
+    if on_gpu:
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+    model, inputs = MODELS[name]()
+    images = any(isinstance(m, torch.nn.Conv2d) for m in model.modules())  # channels last, as in torch_step.py
+    model = model.to(device).train()
+    model = model.to(memory_format=torch.channels_last) if images else model
+    ddp = torch.nn.parallel.DistributedDataParallel(
+        model, device_ids=[rank] if on_gpu else None, gradient_as_bucket_view=True)
     if grad == "bf16":
         ddp.register_comm_hook(None, bf16_compress_hook)
     run = torch.compile(ddp, dynamic=False)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
-    ids = torch.randint(1, config.vocab_size, (part[rank], tokens), device="cuda")
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=on_gpu)
+    inputs = batch(inputs, part[rank], device)
+    if images:
+        inputs = {k: x.to(memory_format=torch.channels_last) if x.dim() == 4 else x for k, x in inputs.items()}
 
     def step():
-        with torch.autocast("cuda", torch.bfloat16):
+        with torch.autocast(device.type, torch.bfloat16):
             # DDP averages over ranks: a rank's mean counts as much as its rows
-            loss = run(input_ids=ids, labels=ids).loss * (part[rank] * world / rows)
+            loss = run(**inputs)
+            loss = (loss if isinstance(loss, torch.Tensor) else loss.loss) * (part[rank] * world / rows)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
@@ -88,18 +116,15 @@ def measure(split, grad):
     times = []
     for i in range(20):
         dist.barrier()
-        torch.cuda.synchronize()
+        wait()
         begin = time.perf_counter()
         step()
-        torch.cuda.synchronize()
+        wait()
         times.append(time.perf_counter() - begin)
-    middle = torch.tensor([sorted(times[5:])[7]], device="cuda")
-    dist.all_reduce(middle, op=dist.ReduceOp.MAX)
-    peak = torch.tensor([torch.cuda.max_memory_allocated() / 2**30], device="cuda")
-    dist.all_reduce(peak, op=dist.ReduceOp.MAX)
-    if rank == 0:
-        print(f"PyTorch {torch.__version__} DDP compiled, {name} {rows} x {tokens}, {link}, emulated SMs {sms}, "
-              f"{split} {part}, gradients {grad}: {middle.item() * 1e3:.2f} ms/step, {peak.item():.1f} GiB", flush=True)
+    ms = largest(sorted(times[5:])[7]) * 1e3
+    peak = largest(torch.cuda.max_memory_allocated() / 2**30 if on_gpu else 0.0)
+    say(f"PyTorch {torch.__version__} DDP compiled, {name} {rows} rows, {link}, emulated SMs {sms}, "
+        f"{split} {part}, gradients {grad}: {ms:.2f} ms/step, {peak:.1f} GiB")
     del run, ddp, model, optimizer
 
 

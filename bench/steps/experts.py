@@ -1,0 +1,90 @@
+"""Experts chosen by tokens on four GPUs, equal and with half of them on 64 SMs (emulated): Mixtral beside PyTorch
+FSDP2, and, with experts on ranks of their own, what hides of the rows that go to them."""
+
+import json
+import os
+
+from steps import models
+from steps.models import go
+from steps.speed import line
+from steps.unequal import clusters, planned_fsdp, torch_fsdp, wrong
+
+MIXTRAL = {"cuda": "mixtral", "cpu": "mixtral_tiny"}
+# Each rank has some of the experts and multiplies the rows that choose them.
+PARALLEL = ["--pin", "*mlp.experts.*_proj=S(0)", "--pin", "*mlp.experts.*to_rooms=S(1)",
+            "--pin", "*mlp.experts.*2.rooms=S(1)", "--pin", "*mlp.experts.*rooms'dx=S(1)",
+            "--pin", "*mlp.experts.expert_linear'dx=S(1)"]
+ROOM = 2  # of an even share: what half of the tokens take
+
+
+def union(spans):
+    """Spans that meet joined, by time."""
+    out = []
+    for a, b in sorted(spans):
+        if out and a <= out[-1][1]:
+            out[-1][1] = max(out[-1][1], b)
+        else:
+            out.append([a, b])
+    return out
+
+
+def covered(a, b, spans):
+    return sum(max(0, min(b, y) - max(a, x)) for x, y in spans)
+
+
+def of_trace(path):
+    """Of the last step of a trace of `hapc run`: its ms, what each rank computes, and of each kind of collective
+    the ms of all ranks and how much of them ranks compute meanwhile."""
+    with open(path) as f:
+        events = [e for e in json.load(f)["traceEvents"] if e.get("ph") == "X"]
+    step, computes, moved = 0, [], {}
+    for rank in sorted({e["pid"] for e in events}):
+        own = [(e["name"].partition(":")[0], e["tid"], e["ts"], e["ts"] + e["dur"]) for e in events if e["pid"] == rank]
+        begin, end = [(a, b) for name, _, a, b in own if name == "step"][-1]
+        own = [x for x in own if x[2] >= begin and x[3] <= end]
+        ops = union((a, b) for name, tid, a, b in own if tid == 0 and name.startswith("op_"))
+        step = max(step, end - begin)
+        computes.append(sum(b - a for a, b in ops) / 1e3)
+        for name, _, a, b in own:
+            if name.startswith("coll_"):
+                took, hid = moved.get(name, (0, 0))
+                moved[name] = took + b - a, hid + covered(a, b, ops)
+    return step / 1e3, computes, {k: (took / 1e3, hid / took if took else 0) for k, (took, hid) in moved.items()}
+
+
+def parallel(m, model, what, cluster, first):
+    """Experts on ranks of their own: right beside the losses `first`, and its step beside what the rank with most
+    to do computes."""
+    found = planned_fsdp(m, model, f"{what}, experts apart", cluster, "auto", "--expert-room", str(ROOM), *PARALLEL)
+    if not found:
+        return
+    ms, folder, losses = found
+    events = m.path("experts.trace.json")
+    go(m, f"{model}.traced", folder, "--steps", "16", "--trace", events, "--seed", "1", *models.inputs(m, model), limit=90)
+    if not os.path.exists(events):
+        return
+    step, computes, moved = of_trace(events)
+    os.remove(events)
+    line(m, f"hapc {model}, {what}, half of the tokens choose one expert, experts apart: {ms:.2f} ms/step, "
+            f"{ms / max(computes):.3f} of what the fullest rank computes (1.15 is asked; ms by rank "
+            f"{' '.join(f'{x:.1f}' for x in computes)} of a traced step of {step:.1f}), #wrong {wrong(first, losses)}")
+    for name, (took, hid) in sorted(moved.items()):
+        line(m, f"    {name}: {took / len(computes):.2f} ms a rank, {100 * hid:.0f} % hidden")
+
+
+def mixtral(m):
+    """Mixtral of 4 layers, 16 x 1024, bf16, beside FSDP2 with grouped_mm (1.3 is asked); one expert crowded"""
+    if m.gpus < 4:
+        print("mixtral: wants 4 GPUs")
+        return
+    model = MIXTRAL[m.backend]
+    ours = {what.split()[0]: planned_fsdp(m, model, what, cluster, "auto") for what, cluster in clusters(m)}
+    what, cluster = clusters(m)[0]
+    stay = planned_fsdp(m, f"{model}_crowd", f"{what}, crowded", cluster, "auto")
+    if stay:
+        parallel(m, f"{model}_crowd", what, cluster, stay[2])
+    theirs = torch_fsdp(m, model, 150)
+    for what, found in ours.items():
+        best = [ms for (where, _), ms in theirs.items() if where == what]
+        if found and best:
+            line(m, f"Mixtral, {what} devices: {min(best) / found[0]:.2f} times as fast as FSDP2 ({min(best):.1f} ms)")
