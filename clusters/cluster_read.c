@@ -35,6 +35,7 @@ typedef struct reader {
     HB_VEC(cl_machine) machine;
     HB_VEC(int) class_of;
     HB_VEC(int) machine_of;
+    HB_VEC(int) number_of;
     bool has_network;
     link network;
 } reader;
@@ -186,6 +187,58 @@ static int read_devices(reader *r, const hb_tree *machine, group **out)
     return t->n;
 }
 
+// Numbers that a host gives its GPUs, of an entry of `devices`. False after an error.
+static bool read_numbers(reader *r, const hb_tree *t, const group *g, int *number, bool *taken)
+{
+    if (g->device.kind != CL_GPU) {
+        hb_error(r->diag, r->src, t->at, "'numbers' is for GPUs");
+        return false;
+    }
+    if (t->kind != HB_LIST || t->n != g->count) {
+        hb_error(r->diag, r->src, t->at, "'numbers' are those of %d GPU%s on their host", g->count,
+                 g->count == 1 ? "" : "s");
+        hb_hint(r->diag, "devices: [{model: H200, count: 3, numbers: [0, 2, 3]}]");
+        return false;
+    }
+    for (int i = 0; i < t->n; i++) {
+        const hb_tree *x = t->v[i];
+        if (x->kind != HB_INT || x->i < 0 || x->i >= MOST_RANKS) {
+            hb_error(r->diag, r->src, x->at, "expected the number of a GPU on its host, from 0");
+            return false;
+        }
+        if (taken[x->i]) {
+            hb_error(r->diag, r->src, x->at, "number %d is another GPU's of this machine",
+                     (int)x->i);
+            return false;
+        }
+        taken[x->i] = true;
+        number[i] = (int)x->i;
+    }
+    return true;
+}
+
+// By device of a machine, its number on the host: as its entry says, else its place. NULL after an
+// error.
+static int *numbers_of(reader *r, const hb_tree *machine, const group *g, int n_groups, int n)
+{
+    const hb_tree *devices = hb_get(machine, "devices"), *said = NULL;
+    int *number = HB_ARRAY(r->arena, int, n + 1);
+    for (int i = 0; i < n_groups && !said; i++)
+        said = hb_get(devices->v[i], "numbers");
+    bool *taken = HB_ARRAY(r->arena, bool, said ? MOST_RANKS : 1), ok = true;
+    for (int i = 0, at = 0; i < n_groups; at += g[i++].count) {
+        const hb_tree *t = hb_get(devices->v[i], "numbers");
+        if (t) ok = read_numbers(r, t, &g[i], number + at, taken) && ok;
+        for (int k = 0; k < g[i].count && !t; k++)
+            number[at + k] = at + k;
+        if (!said || t || g[i].device.kind != CL_GPU) continue;
+        hb_error(r->diag, r->src, devices->v[i]->at,
+                 "missing key 'numbers', which other GPUs of this machine have");
+        ok = false;
+    }
+    return ok ? number : NULL;
+}
+
 // {hosts: n}: as many machines as NCCL is to see, 1 if absent, 0 after an error.
 static int read_emulate(reader *r, const hb_tree *machine, int n_devices)
 {
@@ -245,10 +298,10 @@ static hb_str *read_hosts(reader *r, const hb_tree *machine, int count)
     return host;
 }
 
-// Ranks of one machine whose devices are the flat list cls[0..n): a real one, or part `part` of one
-// that is split (-1: not split).
-static void add_machine(reader *r, hb_str name, hb_str host, const int *cls, int n, int part,
-                        link l, bool peer)
+// Ranks of one machine whose devices are the flat list cls[0..n), of these numbers on the host: a
+// real one, or part `part` of one that is split (-1: not split).
+static void add_machine(reader *r, hb_str name, hb_str host, const int *cls, const int *number,
+                        int n, int part, link l, bool peer)
 {
     cl_machine m = {.name = name,
                     .host = host,
@@ -262,6 +315,7 @@ static void add_machine(reader *r, hb_str name, hb_str host, const int *cls, int
     for (int i = 0; i < n; i++) {
         HB_PUSH(r->arena, &r->class_of, cls[i]);
         HB_PUSH(r->arena, &r->machine_of, r->machine.n);
+        HB_PUSH(r->arena, &r->number_of, number[i]);
         r->cls.p[cls[i]].n_ranks++;
     }
     HB_PUSH(r->arena, &r->machine, m);
@@ -324,7 +378,8 @@ static void read_machine(reader *r, const hb_tree *t)
     ok = link_of(r, t, n, ok ? g[0].device.memory_bandwidth : 1, &l) && ok;
     int parts = read_emulate(r, t, n);
     bool peer = read_peer(r, t, g, n_groups);
-    if (!ok || !parts) return;
+    const int *number = ok && parts ? numbers_of(r, t, g, n_groups, n) : NULL;
+    if (!number) return;
     int *cls = HB_ARRAY(r->arena, int, n), at = 0;
     for (int i = 0; i < n_groups; i++) {
         int c = class_at(r, &g[i].device, l);
@@ -335,8 +390,9 @@ static void read_machine(reader *r, const hb_tree *t)
         hb_str one = count > 1 ? hb_fmt(r->arena, "%.*s.%d", HB_ARG(name), k) : name;
         for (int p = 0; p < parts; p++) {
             hb_str part = parts > 1 ? hb_fmt(r->arena, "%.*s/%d", HB_ARG(one), p) : one;
-            add_machine(r, part, host[k], cls + n / parts * p, n / parts, parts > 1 ? p : -1, l,
-                        peer);
+            int first = n / parts * p;
+            add_machine(r, part, host[k], cls + first, number + first, n / parts,
+                        parts > 1 ? p : -1, l, peer);
         }
     }
     if (parts > 1) r->out->emulated = true;
@@ -440,6 +496,7 @@ static cl_cluster *read_changed(hb_arena *a, const hb_source *src, const char *d
     c->n_classes = r.cls.n;
     c->class_of = r.class_of.p;
     c->machine_of = r.machine_of.p;
+    c->number_of = r.number_of.p;
     c->machine = r.machine.p;
     c->cls = r.cls.p;
     if (c->n_machines > 1) {

@@ -98,6 +98,7 @@ static void same_rank(const cl_cluster *x, int r, const cl_cluster *y, int q)
     ck_assert(a->launch_overhead == b->launch_overhead && a->kind == b->kind);
     ck_assert(a->slowdown == b->slowdown);
     ck_assert(hb_str_eq(x->curves_of[r], y->curves_of[q]));
+    if (a->kind == CL_GPU) ck_assert_int_eq(x->number_of[r], y->number_of[q]);
     ck_assert(a->link_bandwidth == b->link_bandwidth && a->link_latency == b->link_latency);
     ck_assert(hb_str_eq(m->name, k->name) && hb_str_eq(m->host, k->host));
     ck_assert(m->peer == k->peer);
@@ -149,6 +150,32 @@ START_TEST(what_is_left_is_the_same_devices)
             check_left(c, path, gone);
         }
     }
+}
+END_TEST
+
+// GPUs keep the numbers of their host: what is left of a host does without the one that was lost.
+START_TEST(numbers_of_gpus_stay)
+{
+    cl_cluster *c = from_text(
+        "name: x\nmachines:\n"
+        "  - {devices: [{model: H200, count: 3, numbers: [0, 2, 5]}, {model: T4, numbers: [1]}, "
+        "{name: c, kind: cpu, f32: 1 TFLOP/s, memory: 8 GB, memory_bandwidth: 9 GB/s}], "
+        "link: {bandwidth: 9 GB/s, latency: 1 us}}\n"
+        "  - {devices: [{model: T4, count: 2}], link: {bandwidth: 9 GB/s, latency: 1 us}}\n"
+        "network: {bandwidth: 1 GB/s, latency: 9 us}\n");
+    for (int r = 0, number[] = {0, 2, 5, 1, 4, 0, 1}; r < 7; r++)
+        ck_assert_int_eq(c->number_of[r], number[r]);
+    for (int lost = 0; lost < 1 << 7; lost++) {
+        bool gone[7];
+        for (int r = 0; r < 7; r++)
+            gone[r] = lost >> r & 1;
+        if (lost + 1 < 1 << 7) check_left(c, "x.yaml", gone);
+    }
+    // Numbers are said where they are other ones than the places alone.
+    hb_source src = {HB_STR("x.yaml"), c->text};
+    const bool first[7] = {false, true, true, true, true, false, true};
+    hb_str text = cl_left(arena, &src, c, first, NULL, (hb_str){0}, hb_diag_new(arena));
+    ck_assert_ptr_null(strstr(text.p, "numbers"));
 }
 END_TEST
 
@@ -413,6 +440,7 @@ START_TEST(emulated_hosts_are_machines)
     ck_assert_int_eq(c->machine_of[2], 1);
     ck_assert(hb_str_is(c->machine[1].name, "a/1"));
     ck_assert_int_eq(c->machine[1].first_of_host, 0);
+    ck_assert_int_eq(c->number_of[2], 2);
     ck_assert_int_eq(c->machine[1].emulated_host, 1);
     ck_assert_int_eq(
         from_text("name: x\nmachines: [{devices: [{model: T4}]}]\n")->machine[0].emulated_host, -1);
@@ -443,6 +471,7 @@ START_TEST(parts_of_machines)
     ck_assert_double_eq(p->network_bandwidth, 5e9);
     for (int r = 0, host[] = {2, 3, 1}; r < 3; r++) {
         ck_assert_int_eq(r - p->machine[p->machine_of[r]].first_of_host, host[r]);
+        ck_assert_int_eq(p->number_of[r], host[r]);
         ck_assert(hb_str_eq(p->cls[p->class_of[r]].name, c->cls[c->class_of[rank[r]]].name));
     }
     device[2] = device[3] = false;
@@ -573,6 +602,7 @@ int main(void)
     tcase_add_test(c, all_samples_read);
     tcase_add_test(c, unlike_devices_are_joined);
     tcase_add_test(c, what_is_left_is_the_same_devices);
+    tcase_add_test(c, numbers_of_gpus_stay);
     tcase_add_test(c, names_of_curves_stay);
     tcase_add_test(c, emulated_hosts_lose_nothing);
     tcase_add_test(c, slowed_devices_are_classes_of_their_own);
