@@ -84,6 +84,11 @@ def faults_several(m):
         m.together(commands, 120)
 
 
+def calls(m):
+    """a rank with another program than program.c is named in its first step"""
+    m.check("calls", ["tests/train/other_program.sh", "cuda"] + ([] if m.backend == "cuda" else [str(m.gpus)]), 100)
+
+
 def elastic(m):
     """a rank of 4 is killed, its GPU taken in again and lost for good: hapc run --on-failure replan"""
     if m.gpus >= 4:
