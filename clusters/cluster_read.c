@@ -121,11 +121,25 @@ static hb_str given_name(reader *r, const cl_class *c, const hb_tree *curves)
     for (int i = 0; i < r->cls.n; i++) {
         const cl_class *k = &r->cls.p[i];
         if (!hb_str_eq(k->curve_name, curves->s) || same_device(k, c)) continue;
+        if (curves->at.line == 0) continue; // cl_keep_names: a device was changed
         hb_error(r->diag, r->src, curves->at, "'%.*s' is what another kind of device is called",
                  HB_ARG(curves->s));
         hb_hint(r->diag, "one name is one kind of device: rates, memory, sms, threads and link");
     }
     return curves->s;
+}
+
+// The name of a class, which devices that a change made another kind share with what they were.
+static hb_str name_of_its_own(reader *r, hb_str base)
+{
+    hb_str name = base;
+    for (int k = 2, i = 0; i < r->cls.n; i++) {
+        if (!hb_str_eq(r->cls.p[i].name, name)) continue;
+        name = hb_fmt(r->arena, k == 2 ? "%.*s/other" : "%.*s/other%d", HB_ARG(base), k);
+        k++;
+        i = -1;
+    }
+    return name;
 }
 
 // The class of a device behind a link.
@@ -159,6 +173,7 @@ static int class_at(reader *r, const cl_device *d, link l)
     c.curve_name = c.name = d->curves ? given_name(r, &c, d->curves) : curve_name(r, &c);
     if (c.slowdown != 1)
         c.name = hb_fmt(r->arena, "%.*s/slow%.4g", HB_ARG(c.curve_name), c.slowdown);
+    c.name = name_of_its_own(r, c.name);
     HB_PUSH(r->arena, &r->cls, c);
     return r->cls.n - 1;
 }
@@ -484,8 +499,12 @@ static cl_cluster *read_changed(hb_arena *a, const hb_source *src, const char *d
     int errors = hb_diag_count(d);
     hb_tree *t = hb_yaml_read(a, src, d);
     if (!t) return NULL;
+    bool measured = hb_get(t, "measured") != NULL;
+    const cl_cluster *was =
+        n > 0 && measured ? read_changed(a, src, devices_path, NULL, 0, hb_diag_new(a)) : NULL;
+    if (was) cl_keep_names(a, t, was);
     for (int i = 0; i < n; i++)
-        if (!cl_change(a, t, change[i], hb_get(t, "measured") != NULL, d)) return NULL;
+        if (!cl_change(a, t, change[i], measured, d)) return NULL;
     reader r = {.arena = a, .src = src, .diag = d, .out = HB_NEW(a, cl_cluster)};
     r.catalogue = cl_catalogue_new(a, devices_path, src->name, d);
     read_root(&r, t);

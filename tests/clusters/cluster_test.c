@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static hb_arena *arena;
 
@@ -199,6 +200,51 @@ START_TEST(names_of_curves_stay)
     ck_assert(hb_str_is(now->cls[0].curve_name, "T4#2") && hb_str_is(now->cls[0].name, "T4#2"));
     ck_assert(hb_str_is(now->cls[1].curve_name, "T4#2") &&
               hb_str_is(now->cls[1].name, "T4#2/slow2"));
+}
+END_TEST
+
+// The same of --what-if: what is left, and what was changed, reads the curves that it read before.
+START_TEST(names_of_curves_stay_in_changes)
+{
+    static const char text[] =
+        "name: x\nmachines:\n"
+        "  - {name: a, devices: [{model: T4, count: 2}], link: {bandwidth: 9 GB/s, latency: 1 us}}\n"
+        "  - {name: b, devices: [{model: T4}], link: {bandwidth: 5 GB/s, latency: 1 us}}\n"
+        "  - {name: c, count: 2, devices: [{model: T4}, {model: V100-16GB}], "
+        "link: {bandwidth: 9 GB/s, latency: 1 us}}\n"
+        "network: {bandwidth: 1 GB/s, latency: 9 us}\n%s";
+    static const struct {
+        const char *change, *curves[7], *name;
+    } cases[] = {
+        {"machines.a.count=0", {"T4#2", "T4", "V100-16GB", "T4", "V100-16GB"}, "T4#2"},
+        {"machines.b.devices.T4.memory=8 GB",
+         {"T4", "T4", "T4#2", "T4", "V100-16GB", "T4", "V100-16GB"},
+         "T4"},
+        {"machines.a.devices.T4.memory=8 GB",
+         {"T4", "T4", "T4#2", "T4", "V100-16GB", "T4", "V100-16GB"},
+         "T4"},
+        {"machines.c.count=3", {"T4", "T4", "T4#2", "T4", "V100-16GB", "T4", "V100-16GB"}, "T4"},
+    };
+    char path[] = "/tmp/cluster_test-XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    ck_assert(hb_write_file(path, hb_fmt(arena, text, "measured: x.curves.json\n")));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hb_diag *d = hb_diag_new(arena);
+        hb_str change = hb_str_c(arena, cases[i].change);
+        cl_cluster *c = cl_read_changed(arena, path, "clusters/devices.yaml", &change, 1, d);
+        ck_assert_msg(c != NULL, "%s", printed(d).p);
+        for (int r = 0; r < 7 && cases[i].curves[r]; r++) {
+            ck_assert_str_eq(c->curves_of[r].p, cases[i].curves[r]);
+            ck_assert(hb_str_eq(c->curves_of[r], c->cls[c->class_of[r]].curve_name));
+        }
+        ck_assert_str_eq(c->cls[0].name.p, cases[i].name);
+        for (int k = 0; k < c->n_classes; k++)
+            for (int n = 0; n < k; n++)
+                ck_assert(!hb_str_eq(c->cls[k].name, c->cls[n].name));
+    }
+    unlink(path);
 }
 END_TEST
 
@@ -604,6 +650,7 @@ int main(void)
     tcase_add_test(c, what_is_left_is_the_same_devices);
     tcase_add_test(c, numbers_of_gpus_stay);
     tcase_add_test(c, names_of_curves_stay);
+    tcase_add_test(c, names_of_curves_stay_in_changes);
     tcase_add_test(c, emulated_hosts_lose_nothing);
     tcase_add_test(c, slowed_devices_are_classes_of_their_own);
     tcase_add_test(c, too_many_kinds_are_refused);

@@ -1,5 +1,5 @@
-// What a thread of a program gets: variables that each thread has for itself lie on its stack, which
-// they leave to it. Threads are OpenBLAS's, MPI's and the runtime's.
+// What a thread of a program gets: variables that each thread has for itself lie on its stack,
+// which they leave to it. Threads are OpenBLAS's, MPI's and the runtime's.
 
 #include <check.h>
 #include <pthread.h>
