@@ -102,6 +102,12 @@ static bool read_machines(hb_arena *a, const char *path, profile *p, const char 
     p->called = HB_ARRAY(a, hb_str, c->n_ranks);
     for (int r = 0; r < c->n_ranks; r++) {
         const cl_class *x = &c->cls[c->class_of[r]];
+        if (x->kind == CL_GPU &&
+            c->number_of[r] != r - c->machine[c->machine_of[r]].first_of_host) {
+            cli_error(CLI_INPUT, "not supported: profiling GPUs whose `numbers` are not their "
+                                 "places in the machine (CUDA_VISIBLE_DEVICES says which to take)");
+            return false;
+        }
         p->sms[r] = x->sms;
         p->threads_given[r] = x->threads > 0;
         bool known = cl_in_catalogue(a, cli_devices(a), x->model);
@@ -283,11 +289,12 @@ static int write_files(session *s, const char *out)
     size_t n = strlen(out), dot = n > 5 && strcmp(out + n - 5, ".yaml") == 0 ? n - 5 : n;
     hb_str curves = hb_fmt(a, "%.*s.curves.json", (int)dot, out);
     const char *slash = strrchr(curves.p, '/');
-    hb_str text = profile_cluster_text(a, p, slash ? slash + 1 : curves.p);
+    hb_str text = profile_cluster_text(a, p, slash ? slash + 1 : curves.p, NULL);
     hb_diag *d = hb_diag_new(a);
     hb_source *src = HB_NEW(a, hb_source);
     *src = (hb_source){hb_str_c(a, out), text};
     cl_cluster *c = cl_read_source(a, src, cli_devices(a), d);
+    if (c) text = profile_cluster_text(a, p, slash ? slash + 1 : curves.p, c->curves_of);
     if (!c) {
         hb_diag_print(d, stderr);
         return cli_error(CLI_BUG, "the cluster file that was made cannot be read; please report");

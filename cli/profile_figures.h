@@ -50,8 +50,9 @@ typedef struct profile {
 } profile;
 
 // The cluster file, which names its curves `curves`; then the curves of its classes (of `cluster`,
-// the file as read).
-hb_str profile_cluster_text(hb_arena *a, const profile *p, const char *curves);
+// the file as read). names: by rank, what curves call its kind, where a number is part of that,
+// which the file then says; NULL: they are not known yet.
+hb_str profile_cluster_text(hb_arena *a, const profile *p, const char *curves, const hb_str *names);
 hb_str profile_curves_text(hb_arena *a, const profile *p, const cl_cluster *cluster);
 
 #endif

@@ -193,7 +193,7 @@ static bool same_device(const profile *p, const profile_run *r, int i, int j)
            p->threads_given[i] == p->threads_given[j];
 }
 
-hb_str profile_cluster_text(hb_arena *a, const profile *p, const char *curves)
+hb_str profile_cluster_text(hb_arena *a, const profile *p, const char *curves, const hb_str *names)
 {
     const profile_run *all = whole_run(p);
     hb_buf b = {.arena = a};
@@ -221,6 +221,10 @@ hb_str profile_cluster_text(hb_arena *a, const profile *p, const char *curves)
             }
             hb_puts(&b, "      - ");
             put_device(&b, p, r, &d);
+            if (names && memchr(names[r].p, '#', names[r].n)) {
+                hb_puts(&b, ", curves: ");
+                hb_put_json(&b, names[r]);
+            }
             hb_printf(&b, ", count: %d}\n", n);
         }
         if (m->n > 1 &&

@@ -104,26 +104,36 @@ static bool is_rank(const watch *w, long pid)
     return strncmp(exe, w->j->binary.p, w->j->binary.n) == 0;
 }
 
+static void read_beat(watch *w, int r)
+{
+    char path[4200], text[129];
+    snprintf(path, sizeof path, "%s/rank.%d", w->j->heartbeat.p, r);
+    int fd = open(path, O_RDONLY);
+    if (fd < 0) return;
+    ssize_t n = read(fd, text, 128);
+    close(fd);
+    if (n < 128) return;
+    text[128] = 0;
+    beat b = {0};
+    if (sscanf(text, "%ld %lld %d %47s %lld", &b.pid, &b.step, &b.line, b.name, &b.count) != 5)
+        return;
+    if (b.count != w->beat[r].count || b.pid != w->beat[r].pid) w->moved = now();
+    if (w->first_step < 0) w->first_step = b.step;
+    for (char *at = b.name; *at; at++) // a message of a port: several words as one
+        if (*at == ',') *at = ' ';
+    w->beat[r] = b;
+}
+
 static void read_beats(watch *w)
 {
-    for (int r = 0; r < w->j->n_ranks; r++) {
-        char path[4200], text[129];
-        snprintf(path, sizeof path, "%s/rank.%d", w->j->heartbeat.p, r);
-        int fd = open(path, O_RDONLY);
-        if (fd < 0) continue;
-        ssize_t n = read(fd, text, 128);
-        close(fd);
-        if (n < 128) continue;
-        text[128] = 0;
-        beat b = {0};
-        if (sscanf(text, "%ld %lld %d %47s %lld", &b.pid, &b.step, &b.line, b.name, &b.count) != 5)
-            continue;
-        if (b.count != w->beat[r].count || b.pid != w->beat[r].pid) w->moved = now();
-        if (w->first_step < 0) w->first_step = b.step;
-        for (char *at = b.name; *at; at++) // a message of a port: several words as one
-            if (*at == ',') *at = ' ';
-        w->beat[r] = b;
-    }
+    for (int r = 0; r < w->j->n_ranks; r++)
+        read_beat(w, r);
+}
+
+// It ended by itself, well or after a message.
+static bool has_ended(const beat *b)
+{
+    return strcmp(b->name, "end") == 0 || strncmp(b->name, "quit", 4) == 0;
 }
 
 // The exit code of a rank that ended itself after its message; -1 if none did. More reliable than
@@ -140,10 +150,11 @@ static void look_for_dead(watch *w)
 {
     for (int r = 0; r < w->j->n_ranks && w->dead < 0; r++) {
         const beat *b = &w->beat[r];
-        if (b->pid == 0 || strcmp(b->name, "end") == 0 || strncmp(b->name, "quit", 4) == 0)
-            continue;
+        if (b->pid == 0 || has_ended(b)) continue;
         char state = process_state(b->pid, NULL);
         if (state != 0 && state != 'Z' && state != 'X') continue;
+        read_beat(w, r); // its last word may be newer than what was read before it was gone
+        if (has_ended(b)) continue;
         w->dead = r;
         w->dead_since = now();
     }

@@ -66,6 +66,7 @@ typedef struct cl_cluster {
     hb_str source; // "datasheet" or "measured DATE"
     int n_ranks, n_machines, n_classes;
     int *class_of, *machine_of; // by rank
+    int *number_of;             // by rank, of a GPU: its number on its host
     hb_str *curves_of;          // by rank, what curves call it, before classes were joined
     cl_machine *machine;
     cl_class *cls;

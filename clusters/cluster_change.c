@@ -119,6 +119,28 @@ static void device_of(change *c, hb_pos at, hb_str text, size_t from, hb_str par
     hb_hint(c->diag, "%.*sdevices.%.*s", (int)from, text.p, (int)(text.n - from), text.p + from);
 }
 
+void cl_keep_names(hb_arena *a, hb_tree *root, const cl_cluster *c)
+{
+    change to = {.arena = a};
+    const hb_tree *machines = hb_get(root, "machines");
+    for (int m = 0, rank = 0; m < machines->n; m++) {
+        const hb_tree *t = machines->v[m], *devices = hb_get(t, "devices");
+        const hb_tree *copies = hb_get(t, "count");
+        int first = rank;
+        for (int i = 0; i < devices->n; i++) {
+            const hb_tree *count = hb_get(devices->v[i], "count");
+            hb_tree *name = HB_NEW(a, hb_tree);
+            *name = (hb_tree){.kind = HB_TEXT, .s = c->curves_of[rank]};
+            if (!hb_get(devices->v[i], "curves")) {
+                set_key(&to, devices->v[i], HB_STR("curves"), name);
+                name->at = (hb_pos){0, 0};
+            }
+            rank += count ? (int)count->i : 1;
+        }
+        rank = first + (rank - first) * (copies ? (int)copies->i : 1);
+    }
+}
+
 bool cl_change(hb_arena *a, hb_tree *root, hb_str text, bool measured, hb_diag *d)
 {
     change c = {a, HB_NEW(a, hb_source), d};

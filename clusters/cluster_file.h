@@ -40,6 +40,11 @@ void cl_catalogue_load(cl_catalogue *k, hb_pos at, const hb_source *asking);
 bool cl_from_catalogue(cl_catalogue *k, const hb_tree *model, const hb_source *asking,
                        cl_device *d);
 
+// Says in the file's tree which class of measured curves each device reads, as c, which it reads
+// as, does: names that follow from the devices before stay when some of these change or go. They
+// have no place in the file (line 0).
+void cl_keep_names(hb_arena *a, hb_tree *root, const cl_cluster *c);
+
 // Carries out one change of cl_read_changed on the file's tree; measured: its times are curves.
 // False after an error, located in the change.
 bool cl_change(hb_arena *a, hb_tree *root, hb_str text, bool measured, hb_diag *d);

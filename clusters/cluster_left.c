@@ -15,6 +15,7 @@ typedef struct writer {
     const double *slowdown; // by rank of the file; NULL: as it says
     const cl_cluster *of;   // the file, read
     int rank;               // the next one
+    bool numbers;           // of GPUs are to be said in this machine
     int n_machines;         // so far, as the file's reader names them
     hb_buf out;
 } writer;
@@ -32,12 +33,13 @@ static void put_key(writer *w, const char *key, const hb_tree *value)
     hb_put_tree(&w->out, value);
 }
 
-// An entry of `devices` with so many of them, from rank `rank` of the file on.
-static void put_devices(writer *w, const hb_tree *t, int rank, int count, bool first)
+// An entry of `devices` with these of its devices, by rank of the file.
+static void put_devices(writer *w, const hb_tree *t, const int *of, int n, bool first)
 {
+    const cl_class *cls = &w->of->cls[w->of->class_of[*of]];
     hb_puts(&w->out, first ? "{" : ", {");
     for (int i = 0; i < t->n; i++) {
-        if (hb_str_is(t->key[i], "count")) continue;
+        if (hb_str_is(t->key[i], "count") || hb_str_is(t->key[i], "numbers")) continue;
         if (w->slowdown && hb_str_is(t->key[i], "slowdown")) continue;
         hb_put_json(&w->out, t->key[i]);
         hb_puts(&w->out, ": ");
@@ -45,33 +47,39 @@ static void put_devices(writer *w, const hb_tree *t, int rank, int count, bool f
         hb_puts(&w->out, ", ");
     }
     // A number in its name counts the kinds before it, of which some may be gone.
-    hb_str curves = w->of->curves_of[rank];
+    hb_str curves = w->of->curves_of[*of];
     if (!hb_get(t, "curves") && memchr(curves.p, '#', curves.n)) {
         hb_puts(&w->out, "\"curves\": ");
         hb_put_json(&w->out, curves);
         hb_puts(&w->out, ", ");
     }
-    if (w->slowdown && w->slowdown[rank] != 1)
-        hb_printf(&w->out, "\"slowdown\": %.9g, ", w->slowdown[rank]);
-    hb_printf(&w->out, "\"count\": %d}", count);
+    if (w->slowdown && w->slowdown[*of] != 1)
+        hb_printf(&w->out, "\"slowdown\": %.9g, ", w->slowdown[*of]);
+    for (int i = 0; i < n && w->numbers && cls->kind == CL_GPU; i++)
+        hb_printf(&w->out, "%s%d%s", i ? ", " : "\"numbers\": [", w->of->number_of[of[i]],
+                  i + 1 < n ? "" : "], ");
+    hb_printf(&w->out, "\"count\": %d}", n);
 }
 
 // What is left of an entry of `devices` whose first is rank `rank`: an entry, or one for each run
 // of devices that are as slow. Returns whether anything was put.
 static bool put_entry(writer *w, const hb_tree *t, int rank, bool first)
 {
-    int end = rank + whole_number(t, "count"), n = 0, of = -1;
+    int count = whole_number(t, "count"), n = 0, end = rank + count;
+    int *of = HB_ARRAY(w->arena, int, count + 1);
+    bool any = false;
     for (; rank < end; rank++) {
         if (w->gone[rank]) continue;
-        if (n > 0 && w->slowdown && w->slowdown[of] != w->slowdown[rank]) {
+        if (n > 0 && w->slowdown && w->slowdown[*of] != w->slowdown[rank]) {
             put_devices(w, t, of, n, first);
             first = false;
             n = 0;
         }
-        if (n++ == 0) of = rank;
+        of[n++] = rank;
+        any = true;
     }
     if (n > 0) put_devices(w, t, of, n, first);
-    return of >= 0;
+    return any;
 }
 
 // How many devices of the list are left, from rank `first` on; n: how many there were.
@@ -86,6 +94,15 @@ static int left_of(const writer *w, const hb_tree *devices, int first, int *n)
     return left;
 }
 
+// Whether some of the devices that are left do not have their place as number.
+static bool wants_numbers(const writer *w, int first, int n)
+{
+    int place = 0;
+    for (int r = first; r < first + n; r++)
+        if (!w->gone[r] && w->of->number_of[r] != place++) return true;
+    return false;
+}
+
 // One machine of an entry's `count`. False after an error.
 static bool put_machine(writer *w, const hb_tree *t, hb_str name, int copy)
 {
@@ -93,6 +110,7 @@ static bool put_machine(writer *w, const hb_tree *t, hb_str name, int copy)
     const hb_tree *emulate = hb_get(t, "emulate");
     int n, left = left_of(w, devices, w->rank, &n), at = w->rank;
     w->rank += n;
+    w->numbers = wants_numbers(w, at, n);
     if (left == 0) return true;
     if (emulate && left < n) {
         hb_error(w->diag, w->src, emulate->at,
@@ -116,6 +134,9 @@ static bool put_machine(writer *w, const hb_tree *t, hb_str name, int copy)
     put_key(w, "link", hb_get(t, "link"));
     put_key(w, "emulate", emulate);
     put_key(w, "peer", hb_get(t, "peer"));
+    if (left < n && !hb_get(t, "peer")) // of what is left it might be another by default
+        hb_printf(&w->out, ", \"peer\": %s",
+                  w->of->machine[w->of->machine_of[w->rank - n]].peer ? "true" : "false");
     hb_puts(&w->out, "}\n");
     return true;
 }

@@ -19,6 +19,7 @@ cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *device, int *r
     out->n_ranks = out->n_machines = out->n_classes = 0;
     out->class_of = HB_ARRAY(a, int, c->n_ranks + 1);
     out->machine_of = HB_ARRAY(a, int, c->n_ranks + 1);
+    out->number_of = HB_ARRAY(a, int, c->n_ranks + 1);
     out->curves_of = HB_ARRAY(a, hb_str, c->n_ranks + 1);
     out->machine = HB_ARRAY(a, cl_machine, c->n_machines + 1);
     out->cls = HB_ARRAY(a, cl_class, c->n_classes + 1);
@@ -43,6 +44,7 @@ cl_cluster *cl_part(hb_arena *a, const cl_cluster *c, const bool *device, int *r
             out->cls[to[k]].n_ranks++;
             rank[out->n_ranks] = r;
             out->curves_of[out->n_ranks] = c->curves_of ? c->curves_of[r] : c->cls[k].curve_name;
+            out->number_of[out->n_ranks] = c->number_of ? c->number_of[r] : r - first;
             out->class_of[out->n_ranks] = to[k];
             out->machine_of[out->n_ranks++] = out->n_machines;
         }

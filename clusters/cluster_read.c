@@ -35,6 +35,7 @@ typedef struct reader {
     HB_VEC(cl_machine) machine;
     HB_VEC(int) class_of;
     HB_VEC(int) machine_of;
+    HB_VEC(int) number_of;
     bool has_network;
     link network;
 } reader;
@@ -120,11 +121,25 @@ static hb_str given_name(reader *r, const cl_class *c, const hb_tree *curves)
     for (int i = 0; i < r->cls.n; i++) {
         const cl_class *k = &r->cls.p[i];
         if (!hb_str_eq(k->curve_name, curves->s) || same_device(k, c)) continue;
+        if (curves->at.line == 0) continue; // cl_keep_names: a device was changed
         hb_error(r->diag, r->src, curves->at, "'%.*s' is what another kind of device is called",
                  HB_ARG(curves->s));
         hb_hint(r->diag, "one name is one kind of device: rates, memory, sms, threads and link");
     }
     return curves->s;
+}
+
+// The name of a class, which devices that a change made another kind share with what they were.
+static hb_str name_of_its_own(reader *r, hb_str base)
+{
+    hb_str name = base;
+    for (int k = 2, i = 0; i < r->cls.n; i++) {
+        if (!hb_str_eq(r->cls.p[i].name, name)) continue;
+        name = hb_fmt(r->arena, k == 2 ? "%.*s/other" : "%.*s/other%d", HB_ARG(base), k);
+        k++;
+        i = -1;
+    }
+    return name;
 }
 
 // The class of a device behind a link.
@@ -158,6 +173,7 @@ static int class_at(reader *r, const cl_device *d, link l)
     c.curve_name = c.name = d->curves ? given_name(r, &c, d->curves) : curve_name(r, &c);
     if (c.slowdown != 1)
         c.name = hb_fmt(r->arena, "%.*s/slow%.4g", HB_ARG(c.curve_name), c.slowdown);
+    c.name = name_of_its_own(r, c.name);
     HB_PUSH(r->arena, &r->cls, c);
     return r->cls.n - 1;
 }
@@ -184,6 +200,58 @@ static int read_devices(reader *r, const hb_tree *machine, group **out)
         if (!g->count) g->ok = false;
     }
     return t->n;
+}
+
+// Numbers that a host gives its GPUs, of an entry of `devices`. False after an error.
+static bool read_numbers(reader *r, const hb_tree *t, const group *g, int *number, bool *taken)
+{
+    if (g->device.kind != CL_GPU) {
+        hb_error(r->diag, r->src, t->at, "'numbers' is for GPUs");
+        return false;
+    }
+    if (t->kind != HB_LIST || t->n != g->count) {
+        hb_error(r->diag, r->src, t->at, "'numbers' are those of %d GPU%s on their host", g->count,
+                 g->count == 1 ? "" : "s");
+        hb_hint(r->diag, "devices: [{model: H200, count: 3, numbers: [0, 2, 3]}]");
+        return false;
+    }
+    for (int i = 0; i < t->n; i++) {
+        const hb_tree *x = t->v[i];
+        if (x->kind != HB_INT || x->i < 0 || x->i >= MOST_RANKS) {
+            hb_error(r->diag, r->src, x->at, "expected the number of a GPU on its host, from 0");
+            return false;
+        }
+        if (taken[x->i]) {
+            hb_error(r->diag, r->src, x->at, "number %d is another GPU's of this machine",
+                     (int)x->i);
+            return false;
+        }
+        taken[x->i] = true;
+        number[i] = (int)x->i;
+    }
+    return true;
+}
+
+// By device of a machine, its number on the host: as its entry says, else its place. NULL after an
+// error.
+static int *numbers_of(reader *r, const hb_tree *machine, const group *g, int n_groups, int n)
+{
+    const hb_tree *devices = hb_get(machine, "devices"), *said = NULL;
+    int *number = HB_ARRAY(r->arena, int, n + 1);
+    for (int i = 0; i < n_groups && !said; i++)
+        said = hb_get(devices->v[i], "numbers");
+    bool *taken = HB_ARRAY(r->arena, bool, said ? MOST_RANKS : 1), ok = true;
+    for (int i = 0, at = 0; i < n_groups; at += g[i++].count) {
+        const hb_tree *t = hb_get(devices->v[i], "numbers");
+        if (t) ok = read_numbers(r, t, &g[i], number + at, taken) && ok;
+        for (int k = 0; k < g[i].count && !t; k++)
+            number[at + k] = at + k;
+        if (!said || t || g[i].device.kind != CL_GPU) continue;
+        hb_error(r->diag, r->src, devices->v[i]->at,
+                 "missing key 'numbers', which other GPUs of this machine have");
+        ok = false;
+    }
+    return ok ? number : NULL;
 }
 
 // {hosts: n}: as many machines as NCCL is to see, 1 if absent, 0 after an error.
@@ -245,10 +313,10 @@ static hb_str *read_hosts(reader *r, const hb_tree *machine, int count)
     return host;
 }
 
-// Ranks of one machine whose devices are the flat list cls[0..n): a real one, or part `part` of one
-// that is split (-1: not split).
-static void add_machine(reader *r, hb_str name, hb_str host, const int *cls, int n, int part,
-                        link l, bool peer)
+// Ranks of one machine whose devices are the flat list cls[0..n), of these numbers on the host: a
+// real one, or part `part` of one that is split (-1: not split).
+static void add_machine(reader *r, hb_str name, hb_str host, const int *cls, const int *number,
+                        int n, int part, link l, bool peer)
 {
     cl_machine m = {.name = name,
                     .host = host,
@@ -262,6 +330,7 @@ static void add_machine(reader *r, hb_str name, hb_str host, const int *cls, int
     for (int i = 0; i < n; i++) {
         HB_PUSH(r->arena, &r->class_of, cls[i]);
         HB_PUSH(r->arena, &r->machine_of, r->machine.n);
+        HB_PUSH(r->arena, &r->number_of, number[i]);
         r->cls.p[cls[i]].n_ranks++;
     }
     HB_PUSH(r->arena, &r->machine, m);
@@ -324,7 +393,8 @@ static void read_machine(reader *r, const hb_tree *t)
     ok = link_of(r, t, n, ok ? g[0].device.memory_bandwidth : 1, &l) && ok;
     int parts = read_emulate(r, t, n);
     bool peer = read_peer(r, t, g, n_groups);
-    if (!ok || !parts) return;
+    const int *number = ok && parts ? numbers_of(r, t, g, n_groups, n) : NULL;
+    if (!number) return;
     int *cls = HB_ARRAY(r->arena, int, n), at = 0;
     for (int i = 0; i < n_groups; i++) {
         int c = class_at(r, &g[i].device, l);
@@ -335,8 +405,9 @@ static void read_machine(reader *r, const hb_tree *t)
         hb_str one = count > 1 ? hb_fmt(r->arena, "%.*s.%d", HB_ARG(name), k) : name;
         for (int p = 0; p < parts; p++) {
             hb_str part = parts > 1 ? hb_fmt(r->arena, "%.*s/%d", HB_ARG(one), p) : one;
-            add_machine(r, part, host[k], cls + n / parts * p, n / parts, parts > 1 ? p : -1, l,
-                        peer);
+            int first = n / parts * p;
+            add_machine(r, part, host[k], cls + first, number + first, n / parts,
+                        parts > 1 ? p : -1, l, peer);
         }
     }
     if (parts > 1) r->out->emulated = true;
@@ -428,8 +499,12 @@ static cl_cluster *read_changed(hb_arena *a, const hb_source *src, const char *d
     int errors = hb_diag_count(d);
     hb_tree *t = hb_yaml_read(a, src, d);
     if (!t) return NULL;
+    bool measured = hb_get(t, "measured") != NULL;
+    const cl_cluster *was =
+        n > 0 && measured ? read_changed(a, src, devices_path, NULL, 0, hb_diag_new(a)) : NULL;
+    if (was) cl_keep_names(a, t, was);
     for (int i = 0; i < n; i++)
-        if (!cl_change(a, t, change[i], hb_get(t, "measured") != NULL, d)) return NULL;
+        if (!cl_change(a, t, change[i], measured, d)) return NULL;
     reader r = {.arena = a, .src = src, .diag = d, .out = HB_NEW(a, cl_cluster)};
     r.catalogue = cl_catalogue_new(a, devices_path, src->name, d);
     read_root(&r, t);
@@ -440,6 +515,7 @@ static cl_cluster *read_changed(hb_arena *a, const hb_source *src, const char *d
     c->n_classes = r.cls.n;
     c->class_of = r.class_of.p;
     c->machine_of = r.machine_of.p;
+    c->number_of = r.number_of.p;
     c->machine = r.machine.p;
     c->cls = r.cls.p;
     if (c->n_machines > 1) {

@@ -232,6 +232,7 @@ bool cl_device_read(hb_arena *a, const hb_tree *t, const hb_source *src, cl_cata
                     hb_diag *d, cl_device *out)
 {
     static const char *const common[] = {"count",
+                                         "numbers",
                                          "memory",
                                          "reserve",
                                          "sms",

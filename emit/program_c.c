@@ -183,7 +183,7 @@ static void print_places(pt *t)
         const cl_class *k = &c->cls[c->class_of[mesh->cluster_rank[r]]];
         bool here = before && before->first_of_host == m->first_of_host;
         place = here ? place + 1 : 0;
-        v[DEVICE][r] = mesh->cluster_rank[r] - m->first_of_host;
+        v[DEVICE][r] = c->number_of[mesh->cluster_rank[r]];
         v[SMS][r] = k->sms;
         v[HOST][r] = m->emulated_host < 0 ? c->n_machines + m->first_of_host : m->emulated_host;
         any[DEVICE] |= k->kind == CL_GPU && (staged || v[DEVICE][r] != place);

@@ -76,6 +76,25 @@ def faults(m):
     m.together(commands, 200)
 
 
+def faults_several(m):
+    """8 faults at random times in jobs of 4 ranks, four jobs at once: killed, stopped, in saves"""
+    if m.gpus >= 4:
+        commands = {f"faults4.{seed}": (["tests/cli/faults.sh", "2", str(seed), m.backend, "4"], {})
+                    for seed in (2026, 2028, 2030, 2032)}
+        m.together(commands, 120)
+
+
+def calls(m):
+    """a rank with another program than program.c is named in its first step"""
+    m.check("calls", ["tests/train/other_program.sh", "cuda"] + ([] if m.backend == "cuda" else [str(m.gpus)]), 100)
+
+
+def elastic(m):
+    """a rank of 4 is killed, its GPU taken in again and lost for good: hapc run --on-failure replan"""
+    if m.gpus >= 4:
+        m.check("elastic", ["tests/cuda/elastic_cuda.sh", m.backend], 120)
+
+
 def fail_tiles(m):
     """ranks killed and stopped while pairs run as lists of tiles, on 2 GPUs or more: one message each"""
     if m.gpus >= 2:

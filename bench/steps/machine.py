@@ -15,7 +15,7 @@ import tarfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TOLD = re.compile(r"^[0-9]+%|:[FE]:|WRONG|runs, |all right|faults, seed|wrong value|SUMMARY|off by|makes the first")
+TOLD = re.compile(r"^[0-9]+%|:[FE]:|WRONG|runs, |all right|faults, seed|wrong value|SUMMARY|off by|makes the first|^hapc: (goes|moved|back)|the worst of")
 
 
 class Done:

@@ -83,7 +83,8 @@ static void columns(const conv *v, const tile *t, float *x, float *col, bool bac
     }
 }
 
-static _Thread_local float scratch[TILE_ENTRIES];
+static float
+    scratch[TILE_ENTRIES]; // one thread calls ops, and a thread's own is taken from its stack
 
 // m x n of c (ldc) = or += a b, k long.
 static void gemm(bool at, bool bt, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,

@@ -9,7 +9,8 @@
 
 enum { TILE_ENTRIES = 1 << 20, TILE_ROWS = 1 << 12 };
 
-static _Thread_local float scratch[TILE_ENTRIES];
+static float
+    scratch[TILE_ENTRIES]; // one thread calls ops, and a thread's own is taken from its stack
 
 // Leading dims of a call; its rows, of k entries on one side and n on the other.
 typedef struct experts {

@@ -142,7 +142,7 @@ static int64_t key_end(const attention *o, int64_t i0, int64_t ni)
 static void forward_block(const attention *o, int64_t b, int64_t h, int64_t i0, int64_t ni,
                           const float *q, const float *k, const float *v, float *y, float *lse)
 {
-    static _Thread_local float w[BLOCK_Q * BLOCK_K];
+    static float w[BLOCK_Q * BLOCK_K];
     float max[BLOCK_Q], sum[BLOCK_Q], z[BLOCK_K];
     for (int64_t i = 0; i < ni; i++) {
         max[i] = -INFINITY, sum[i] = 0;
@@ -217,7 +217,7 @@ typedef struct head {
 
 static void backward_block(const attention *o, int64_t b, int64_t h, int64_t i0, int64_t ni, head t)
 {
-    static _Thread_local float p[BLOCK_Q * BLOCK_K], dp[BLOCK_Q * BLOCK_K];
+    static float p[BLOCK_Q * BLOCK_K], dp[BLOCK_Q * BLOCK_K];
     float dot[BLOCK_Q], z[BLOCK_K];
     const float *dy = t.dy + i0 * o->d;
     for (int64_t i = 0; i < ni; i++) {

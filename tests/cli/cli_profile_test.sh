@@ -73,6 +73,24 @@ done <<<"$classes"
 "$hapc" examples/gpt2-tiny/graph.json "$work/mixed.yaml" --strategy dp-prop -o "$work/plan" >"$work/report" 2>&1 || fail "no plan: $(cat "$work/report")"
 grep -q 'Times are simulated from measured curves' "$work/report" || fail "$(grep Times "$work/report")"
 
+# Kinds that one name does not tell apart are numbered, and the file says their numbers: they keep
+# them, and so their curves, when what stands before goes.
+cat >"$work/kinds.yaml" <<'Y'
+name: kinds
+machines:
+  - {name: a, devices: [{name: cpu, kind: cpu, f32: 80 GFLOP/s, memory: 4 GiB, memory_bandwidth: 16 GB/s, threads: 1, count: 2}], link: {bandwidth: 4 GB/s, latency: 10 us}}
+  - {name: b, devices: [{name: cpu, kind: cpu, f32: 80 GFLOP/s, memory: 4 GiB, memory_bandwidth: 16 GB/s, threads: 1}]}
+network: {bandwidth: 1 GB/s, latency: 20 us}
+Y
+wanted 0 '3 ranks on 2 machines' "$work/kinds.yaml" --quick -o "$work/numbered.yaml"
+grep -q '"cpu/1t#2":{' "$work/numbered.curves.json" || fail "no second kind: $(grep -o '"cpu[^"]*":{' "$work/numbered.curves.json")"
+[ "$(grep -c curves: "$work/numbered.yaml")" = 1 ] && grep -q 'curves: "cpu/1t#2", count: 1}' "$work/numbered.yaml" || fail "$(cat "$work/numbered.yaml")"
+sed '/- name: "a"/,/link:/d' "$work/numbered.yaml" >"$work/alone.yaml"
+"$hapc" -d c examples/mlp/graph.json "$work/alone.yaml" --strategy dp-even >"$work/dump" 2>&1
+grep -q 'cpu/1t#2' "$work/dump" || fail "another name: $(cat "$work/alone.yaml" "$work/dump")"
+sed 's/, count: 3/, count: 3, numbers: [0, 2, 3]/; s/count: 4/count: 3, numbers: [0, 2, 3]/' clusters/h200x4.yaml >"$work/some.yaml"
+wanted 1 'not supported: profiling GPUs whose `numbers`' "$work/some.yaml" --backend cuda --quick -o "$work/gpu.yaml"
+
 printf 'name: mine\nsource: datasheet\n' >"$work/mine.yaml"
 wanted 1 'was not made by hapc profile' -n 1 --quick -o "$work/mine.yaml"
 wanted 1 'cannot be read' "$work/none.yaml"

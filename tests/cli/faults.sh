@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
-# Random faults in running jobs of three CPU ranks, or of one on a CUDA device: each time the job ends
+# Random faults in running jobs of three CPU ranks, or of one or more on CUDA devices: each time the job ends
 # with one message, no process is left, the newest checkpoint is whole and none that was written is
 # lost. Ends after more than 15 s are counted, those after more than 75 s (ranks that start have 60)
 # are hangs.
 #
-#   tests/cli/faults.sh [N [SEED [cpu|cuda]]]
+#   tests/cli/faults.sh [N [SEED [cpu|cuda [DEVICES]]]]
 #
 # N faults (10; 250 at night, a fifth of them in saves), drawn from SEED, which also says the kind to
 # begin with: a rank is killed, crashes, stops; the launcher is killed; hapc is killed; a rank is
 # killed while a checkpoint is written; the disk of checkpoints is full (as root alone, who may make
-# one). They come at random times, from before the first call on.
+# one). They come at random times, from before the first call on; on devices, which take seconds to
+# start, within 7 s. Checkpoints are read again by CPU ranks.
 set -u
 . tests/cli/one_message.sh
 hapc=${HAP_BUILD:?}/bin/hapc
 n=${1:-${HAP_NIGHTLY:+250}} n=${n:-10}
 seed=${2:-$(date +%s)}
 backend=${3:-cpu}
+devices=${4:-}
 RANDOM=$seed
 work=$(mktemp -d)
 run_pid=
@@ -42,20 +44,21 @@ npy() { # NAME DESCR SHAPE BYTES
 npy image.npy '<f4' '(64, 784)' $((64 * 784 * 4))
 npy label.npy '<i8' '(64,)' $((64 * 8))
 cluster=clusters/laptop3.yaml
-if [ "$backend" = cuda ]; then
+if [ "$backend" = cuda ] || [ -n "$devices" ]; then # GPUs, which CPU ranks stand in for where cpu is asked
     cluster=$work/gpu.yaml
-    cat >"$cluster" <<'Y'
+    cat >"$cluster" <<Y
 name: gpu
 machines:
   - name: host
-    devices: [{model: H200, count: 1}]
+    devices: [{model: H200, count: ${devices:-1}}]
     link: {bandwidth: 370 GB/s, latency: 3 us}
 source: datasheet
 Y
 fi
-run=("$hapc" run "$work/plan" --json --backend "$backend" --input "image=$work/image.npy" --input "label=$work/label.npy" --save "$work/saves" --keep 3)
+on=(--backend "$backend")
+run=("$hapc" run "$work/plan" --json --input "image=$work/image.npy" --input "label=$work/label.npy" --save "$work/saves" --keep 3)
 "$hapc" examples/mlp/graph.json "$cluster" --strategy dp-prop -q -o "$work/plan" || exit 1
-"${run[@]}" --steps 1 >"$work/out" 2>"$work/err" || { cat "$work/err"; exit 1; }
+"${run[@]}" "${on[@]}" --steps 1 >"$work/out" 2>"$work/err" || { cat "$work/err"; exit 1; }
 
 all() { # pids of the job: hapc, mpirun, ranks
     grep -lsz "^FAULTS=$work" /proc/[0-9]*/environ | cut -d/ -f3
@@ -105,9 +108,10 @@ inject() { # what it hits goes to $hit
 
 one() {
     local begin code took step every=$((1 + RANDOM % 3)) delay=$((RANDOM % 25)) try
+    [ "$backend" = cpu ] || delay=$((delay * 3))
     [ "$kind" = save ] && every=1 delay=15
     : >"$work/out"
-    "${run[@]}" --init "$work/saves" --steps 1000000 --save-every $every >"$work/out" 2>"$work/err" &
+    "${run[@]}" "${on[@]}" --init "$work/saves" --steps 1000000 --save-every $every >"$work/out" 2>"$work/err" &
     run_pid=$!
     sleep "$((delay / 10)).$((delay % 10))"
     for try in $(seq 50); do inject && break; sleep 0.1; done
@@ -154,7 +158,7 @@ checkpoints() { # EVERY: what was written before the fault is there, and the nex
         lost=$((lost + 1))
         fail "step $last was made, and the newest checkpoint is of step $newest"
     fi
-    if ! "${run[@]}" --init "$work/saves" --steps 0 >"$work/out" 2>"$work/err"; then
+    if ! "${run[@]}" --backend cpu --init "$work/saves" --steps 0 >"$work/out" 2>"$work/err"; then
         lost=$((lost + 1))
         fail "the checkpoint of step $newest: $(cat "$work/err")"
         rm -rf "$work/saves/step-$newest"

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static hb_arena *arena;
 
@@ -98,6 +99,7 @@ static void same_rank(const cl_cluster *x, int r, const cl_cluster *y, int q)
     ck_assert(a->launch_overhead == b->launch_overhead && a->kind == b->kind);
     ck_assert(a->slowdown == b->slowdown);
     ck_assert(hb_str_eq(x->curves_of[r], y->curves_of[q]));
+    if (a->kind == CL_GPU) ck_assert_int_eq(x->number_of[r], y->number_of[q]);
     ck_assert(a->link_bandwidth == b->link_bandwidth && a->link_latency == b->link_latency);
     ck_assert(hb_str_eq(m->name, k->name) && hb_str_eq(m->host, k->host));
     ck_assert(m->peer == k->peer);
@@ -152,6 +154,32 @@ START_TEST(what_is_left_is_the_same_devices)
 }
 END_TEST
 
+// GPUs keep the numbers of their host: what is left of a host does without the one that was lost.
+START_TEST(numbers_of_gpus_stay)
+{
+    cl_cluster *c = from_text(
+        "name: x\nmachines:\n"
+        "  - {devices: [{model: H200, count: 3, numbers: [0, 2, 5]}, {model: T4, numbers: [1]}, "
+        "{name: c, kind: cpu, f32: 1 TFLOP/s, memory: 8 GB, memory_bandwidth: 9 GB/s}], "
+        "link: {bandwidth: 9 GB/s, latency: 1 us}}\n"
+        "  - {devices: [{model: T4, count: 2}], link: {bandwidth: 9 GB/s, latency: 1 us}}\n"
+        "network: {bandwidth: 1 GB/s, latency: 9 us}\n");
+    for (int r = 0, number[] = {0, 2, 5, 1, 4, 0, 1}; r < 7; r++)
+        ck_assert_int_eq(c->number_of[r], number[r]);
+    for (int lost = 0; lost < 1 << 7; lost++) {
+        bool gone[7];
+        for (int r = 0; r < 7; r++)
+            gone[r] = lost >> r & 1;
+        if (lost + 1 < 1 << 7) check_left(c, "x.yaml", gone);
+    }
+    // Numbers are said where they are other ones than the places alone.
+    hb_source src = {HB_STR("x.yaml"), c->text};
+    const bool first[7] = {false, true, true, true, true, false, true};
+    hb_str text = cl_left(arena, &src, c, first, NULL, (hb_str){0}, hb_diag_new(arena));
+    ck_assert_ptr_null(strstr(text.p, "numbers"));
+}
+END_TEST
+
 // Two kinds of one model are told apart by a number: it stays when the first of them goes.
 START_TEST(names_of_curves_stay)
 {
@@ -172,6 +200,51 @@ START_TEST(names_of_curves_stay)
     ck_assert(hb_str_is(now->cls[0].curve_name, "T4#2") && hb_str_is(now->cls[0].name, "T4#2"));
     ck_assert(hb_str_is(now->cls[1].curve_name, "T4#2") &&
               hb_str_is(now->cls[1].name, "T4#2/slow2"));
+}
+END_TEST
+
+// The same of --what-if: what is left, and what was changed, reads the curves that it read before.
+START_TEST(names_of_curves_stay_in_changes)
+{
+    static const char text[] =
+        "name: x\nmachines:\n"
+        "  - {name: a, devices: [{model: T4, count: 2}], link: {bandwidth: 9 GB/s, latency: 1 us}}\n"
+        "  - {name: b, devices: [{model: T4}], link: {bandwidth: 5 GB/s, latency: 1 us}}\n"
+        "  - {name: c, count: 2, devices: [{model: T4}, {model: V100-16GB}], "
+        "link: {bandwidth: 9 GB/s, latency: 1 us}}\n"
+        "network: {bandwidth: 1 GB/s, latency: 9 us}\n%s";
+    static const struct {
+        const char *change, *curves[7], *name;
+    } cases[] = {
+        {"machines.a.count=0", {"T4#2", "T4", "V100-16GB", "T4", "V100-16GB"}, "T4#2"},
+        {"machines.b.devices.T4.memory=8 GB",
+         {"T4", "T4", "T4#2", "T4", "V100-16GB", "T4", "V100-16GB"},
+         "T4"},
+        {"machines.a.devices.T4.memory=8 GB",
+         {"T4", "T4", "T4#2", "T4", "V100-16GB", "T4", "V100-16GB"},
+         "T4"},
+        {"machines.c.count=3", {"T4", "T4", "T4#2", "T4", "V100-16GB", "T4", "V100-16GB"}, "T4"},
+    };
+    char path[] = "/tmp/cluster_test-XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    ck_assert(hb_write_file(path, hb_fmt(arena, text, "measured: x.curves.json\n")));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hb_diag *d = hb_diag_new(arena);
+        hb_str change = hb_str_c(arena, cases[i].change);
+        cl_cluster *c = cl_read_changed(arena, path, "clusters/devices.yaml", &change, 1, d);
+        ck_assert_msg(c != NULL, "%s", printed(d).p);
+        for (int r = 0; r < 7 && cases[i].curves[r]; r++) {
+            ck_assert_str_eq(c->curves_of[r].p, cases[i].curves[r]);
+            ck_assert(hb_str_eq(c->curves_of[r], c->cls[c->class_of[r]].curve_name));
+        }
+        ck_assert_str_eq(c->cls[0].name.p, cases[i].name);
+        for (int k = 0; k < c->n_classes; k++)
+            for (int n = 0; n < k; n++)
+                ck_assert(!hb_str_eq(c->cls[k].name, c->cls[n].name));
+    }
+    unlink(path);
 }
 END_TEST
 
@@ -413,6 +486,7 @@ START_TEST(emulated_hosts_are_machines)
     ck_assert_int_eq(c->machine_of[2], 1);
     ck_assert(hb_str_is(c->machine[1].name, "a/1"));
     ck_assert_int_eq(c->machine[1].first_of_host, 0);
+    ck_assert_int_eq(c->number_of[2], 2);
     ck_assert_int_eq(c->machine[1].emulated_host, 1);
     ck_assert_int_eq(
         from_text("name: x\nmachines: [{devices: [{model: T4}]}]\n")->machine[0].emulated_host, -1);
@@ -443,6 +517,7 @@ START_TEST(parts_of_machines)
     ck_assert_double_eq(p->network_bandwidth, 5e9);
     for (int r = 0, host[] = {2, 3, 1}; r < 3; r++) {
         ck_assert_int_eq(r - p->machine[p->machine_of[r]].first_of_host, host[r]);
+        ck_assert_int_eq(p->number_of[r], host[r]);
         ck_assert(hb_str_eq(p->cls[p->class_of[r]].name, c->cls[c->class_of[rank[r]]].name));
     }
     device[2] = device[3] = false;
@@ -573,7 +648,9 @@ int main(void)
     tcase_add_test(c, all_samples_read);
     tcase_add_test(c, unlike_devices_are_joined);
     tcase_add_test(c, what_is_left_is_the_same_devices);
+    tcase_add_test(c, numbers_of_gpus_stay);
     tcase_add_test(c, names_of_curves_stay);
+    tcase_add_test(c, names_of_curves_stay_in_changes);
     tcase_add_test(c, emulated_hosts_lose_nothing);
     tcase_add_test(c, slowed_devices_are_classes_of_their_own);
     tcase_add_test(c, too_many_kinds_are_refused);
