@@ -1,30 +1,37 @@
 #!/usr/bin/env python3
-"""What overlap-bench measured of pairs as lists of tiles, beside chunks and sequences.
+"""What overlap-bench measured of pairs as lists of tiles, beside chunks, sequences and others.
 
-    bench/overlap/list_report.py FILE.jsonl PLANNED [PRICED]
+    bench/overlap/list_report.py FILE.jsonl:PLANNED[:PRICED]… [--beside FILE.jsonl]…
 
-PLANNED: what pair_chunks wrote for --chunks; PRICED: for --also (pair_chunks --each). A line a shape,
-ms: matmul, push, limit, fastest sequence, the planner's chunks, its list, what the runtime kept of the
-two, the best chunks tried; whether chunks or the list were planned first (c, L), and which. Below it,
-each list of PRICED: ms, price / measured. Then geometric means of time / limit, and of the planner's
-over the quickest measured.
+PLANNED: what pair_chunks wrote for --chunks; PRICED: for --also (pair_chunks --each). --beside: what
+overlap-base and torch_overlap.py measured of the same shapes. A line a shape, ms: matmul, collective,
+limit, fastest sequence, the planner's chunks, its list, what the runtime kept of the two, the best
+chunks tried, bare pushes, torch's fused operator; whether chunks, the list or the sequence was planned
+first (c, L, s), and which. Below it, each list of PRICED: ms, price / measured. Then, of each set of
+shapes and of all, geometric means of time / limit, of the planner's over others, of price / measured.
+The limit is max(matmul, the fastest collective) of overlap-bench's process.
 """
 
 import math
+import statistics
 import sys
 
 from overlap_report import least, mean, read
 
+ORDER = ("planned", "run", "chunks", "list", "seq", "tried", "bare", "torch")
+TRITON = {"triton-down": 0.923}  # Triton-distributed's time / torch's, published for H100s
+
 
 def lines_of(path):
-    """{(kind, name, chunks and list): ms}, and {(kind, name): the planner's first line}."""
+    """{(kind, name, chunks and list): ms}, and {(kind, name): (the planner's first line, ms)}."""
     price, first = {}, {}
     for text in open(path):
         what, _, ms = text.partition("#")
-        kind, name, _, *rest = what.split()
-        first.setdefault((kind, name), " ".join(rest))
+        kind, name, form, *rest = what.split()
+        took = float(ms.split()[0]) if ms else None
+        first.setdefault((kind, name), (form, " ".join(rest), took))
         if ms:
-            price[kind, name, " ".join(rest)] = float(ms.split()[0])
+            price[kind, name, " ".join(rest)] = took
     return price, first
 
 
@@ -40,47 +47,117 @@ def spread(name, values):
     return f"  {name}: {mean(values):.3f} of {len(values)}, {min(values):.3f} to {max(values):.3f}"
 
 
+class Ratios:
+    """Of shapes: {what: [(ratio, shape)]}."""
+
+    def __init__(self):
+        self.of = {}
+
+    def add(self, kind, what, x, over, name):
+        if x and over:
+            self.of.setdefault((kind, what), []).append((x / over, name))
+
+    def merge(self, other):
+        for key, values in other.of.items():
+            self.of.setdefault(key, []).extend(values)
+
+    def tell(self):
+        for (kind, what), values in sorted(self.of.items()):
+            only = [v for v, _ in values]
+            text = spread(f"{kind} {what}", only)
+            if "price" in what:
+                logs = [math.log(x) for x in only]
+                text += f", deviation {statistics.pstdev(logs):.3f}"
+            elif what.startswith("planned / "):
+                worst = max(values)
+                text += f" ({worst[1]}), median {statistics.median(only):.3f}"
+            print(text)
+        for what, most in (("planned / seq or chunks", 1.03), ("planned / torch", 1.02)):
+            over = [f"{k} {n} {v:.3f}" for (k, w), x in sorted(self.of.items()) if w == what for v, n in x if v > most]
+            print(f"  more than {most} of {what}: {', '.join(over) or 'none'}")
+
+
+def measured(rows, text):
+    """Of a shape: what each way took."""
+    pairs = [x for x in rows if x["by"] == "hapc" and x["method"] == "pair"]
+    ours = [x for x in rows if x["by"] == "hapc"]
+    bare, torch = ([x for x in rows if x["by"] == by] for by in ("bare", "torch"))
+    has = {
+        "seq": least(ours, method="sequential"),
+        "chunks": least(pairs, chosen="planner", tiles=False, list=None),
+        "list": least(pairs, chosen="planner", tiles=False, list=True),
+        "run": least(pairs, chosen="planner", tiles=True, list=None),
+        "tried": least(pairs, chosen="tried", tiles=False),
+        "bare": least(bare, method="push pair"),
+        "torch": least(torch, method="fused"),
+    }
+    has["planned"] = (has["list"] if first_is_list(text) else has["chunks"]) or has["seq"]
+    if not has["run"]:
+        has["run"] = has["planned"]
+    return has
+
+
+def tell_lists(rows, kind, name, prices, ratios):
+    also = [x for x in rows if x.get("chosen") == "also" and "ms" in x]
+    for x in sorted(also, key=lambda x: x["ms"]):
+        price = prices.get((kind, name, " ".join(x["chunks"].split())))
+        if price:
+            ratios.add(kind, "list's price / measured", price, x["ms"], name)
+            print(f"    {x['chunks'].split('|')[1].strip()} {x['ms']:.4f} / {price / x['ms']:.3f}")
+
+
+def tell_shape(key, rows, planned, prices, ratios):
+    _, kind, m, n, k, _, name = key
+    _, text, price = planned.get((kind, name), ("sequential", "", None))
+    ours = [x for x in rows if x["by"] == "hapc"]
+    put, product = least(ours, method="collective"), least(ours, method="matmul")
+    if not put or not product:
+        print(f"{kind} {m} {n} {k} {name} not measured")
+        return
+    limit, has = max(put["ms"], product["ms"]), measured(rows, text)
+    size = "limit under 0.2" if limit < 0.2 else "limit over 0.4" if limit > 0.4 else None
+    ms = {way: has[way]["ms"] for way in ORDER if has[way]}
+    for way in ms:
+        ratios.add(kind, f"{way} / limit", ms[way], limit, name)
+        if size and way in ("planned", "run"):
+            ratios.add(kind, f"{way} / limit, {size}", ms[way], limit, name)
+    plain = min(ms[w] for w in ("seq", "chunks") if w in ms)
+    ratios.add(kind, "planned / seq or chunks", ms["planned"], plain, name)
+    ratios.add(kind, "run / seq or chunks", ms["run"], plain, name)
+    ratios.add(kind, "planned / quickest", ms["planned"], min(ms[w] for w in ("seq", "chunks", "list", "run") if w in ms), name)
+    ratios.add(kind, "planned / torch", ms["planned"], ms.get("torch"), name)
+    ratios.add(kind, "run / torch", ms["run"], ms.get("torch"), name)
+    ratios.add(kind, "planned / bare", ms["planned"], ms.get("bare"), name)
+    ratios.add(kind, "price / measured", price, ms["planned"], name)
+    letter = "L" if first_is_list(text) else "c" if has["chunks"] else "s"
+    beside = f" (Triton-distributed / torch: {TRITON[name]})" if name in TRITON else ""
+    print(f"{kind} {m} {n} {k} {name} mm {show(product)} put {show(put)} {put['form']} lim {limit:.4f} "
+          f"{' '.join(f'{way} {show(has[way])}' for way in ORDER)} {ms['planned'] / limit:.2f} {letter} {text}{beside}")  # fmt: skip
+    tell_lists(rows, kind, name, prices, ratios)
+
+
 def main():
-    _, shapes = read(sys.argv[1])
-    _, planned = lines_of(sys.argv[2])
-    prices = lines_of(sys.argv[3])[0] if len(sys.argv) > 3 else {}
-    ratios, over, wrong = {}, {}, 0
-    for key in sorted(shapes):
-        _, kind, m, n, k, _, name = key
-        rows, text = shapes[key], planned.get((kind, name), "")
-        wrong += sum(x["wrong"] for x in rows)
-        pairs = [x for x in rows if x["method"] == "pair"]
-        put, product = least(rows, method="collective"), least(rows, method="matmul")
-        if not put or not product:
-            print(f"{kind} {m} {n} {k} {name} not measured")
-            continue
-        limit = max(put["ms"], product["ms"])
-        seq = least(rows, method="sequential")
-        mine = {way: least(pairs, chosen="planner", tiles=tiles, list=of_list)
-                for way, tiles, of_list in (("chunks", False, None), ("list", False, True), ("run", True, None))}  # fmt: skip
-        tried = least(pairs, chosen="tried", tiles=False)
-        first = mine["list"] if first_is_list(text) else mine["chunks"]
-        has = {"seq": seq, **mine, "planned": first or seq, "tried": tried}
-        for way, x in has.items():
-            if x:
-                ratios.setdefault((kind, way), []).append(x["ms"] / limit)
-        quickest = min(x["ms"] for x in [seq, *mine.values()] if x)
-        ratios.setdefault((kind, "planned / quickest"), []).append(has["planned"]["ms"] / quickest)
-        print(f"{kind} {m} {n} {k} {name} mm {show(product)} put {show(put)} lim {limit:.4f} "
-              f"{' '.join(f'{way} {show(x)}' for way, x in has.items())} "
-              f"{has['planned']['ms'] / limit:.2f} {'L' if first_is_list(text) else 'c'} {text}")  # fmt: skip
-        for x in sorted((x for x in pairs if x["chosen"] == "also" and "ms" in x), key=lambda x: x["ms"]):
-            price = prices.get((kind, name, " ".join(x["chunks"].split())))
-            if price:
-                over.setdefault(kind, []).append(price / x["ms"])
-                print(f"    {x['chunks'].split('|')[1].strip()} {x['ms']:.4f} / {price / x['ms']:.3f}")
-    for (kind, way), values in sorted(ratios.items()):
-        print(spread(f"{kind} {way}", values))
-    for kind, values in sorted(over.items()):
-        logs = [math.log(x) for x in values]
-        middle = sum(logs) / len(logs)
-        off = math.sqrt(sum((x - middle) ** 2 for x in logs) / len(logs))
-        print(spread(f"{kind} price / measured", values) + f", deviation {off:.3f}")
+    sets, beside, wrong, every = [], {}, 0, Ratios()
+    words = iter(sys.argv[1:])
+    for word in words:
+        if word == "--beside":
+            for key, rows in read(next(words))[1].items():
+                beside.setdefault(key, []).extend(rows)
+        else:
+            sets.append(word.split(":"))
+    for path, plan, *priced in sets:
+        shapes, (_, planned), ratios = read(path)[1], lines_of(plan), Ratios()
+        prices = lines_of(priced[0])[0] if priced else {}
+        print(f"-- {path}: kind, M, N, K, name, ms")
+        for key in sorted(shapes):
+            rows = shapes[key] + beside.get(key, [])
+            wrong += sum(x["wrong"] for x in rows)
+            tell_shape(key, rows, planned, prices, ratios)
+        ratios.tell()
+        every.merge(ratios)
+    if len(sets) > 1:
+        print(f"-- all {len(sets)} sets")
+        every.tell()
     print(f"#wrong {wrong}")
 
 

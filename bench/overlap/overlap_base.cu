@@ -296,26 +296,10 @@ static void run_shape(double until)
     CR(cudaFree(ref));
 }
 
-int main(int argc, char **argv)
+static std::vector<shape> shapes_of(const char *path)
 {
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
-    double until = MPI_Wtime() + (argc > 2 ? atof(argv[2]) : 1e9), began = MPI_Wtime();
-    CR(cudaSetDevice(me));
-    machine_make((size_t)3 << 30);
-    ncclUniqueId id;
-    if (!me) CB(ncclGetUniqueId(&id));
-    MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
-    CB(ncclCommInitRank(&comm, n_ranks, id, me));
-    cudaDeviceProp prop;
-    CR(cudaGetDeviceProperties(&prop, 0));
-    int version;
-    ncclGetVersion(&version);
-    print0("{\"by\":\"bare\",\"device\":\"%s\",\"ranks\":%d,\"cublaslt\":%zu,\"nccl\":%d,\"nccl_max_ctas\":\"%s\"}\n", prop.name,
-           n_ranks, cublasLtGetVersion(), version, getenv("NCCL_MAX_CTAS") ? getenv("NCCL_MAX_CTAS") : "default");
     std::vector<shape> all;
-    FILE *f = fopen(argc > 1 ? argv[1] : "bench/overlap/shapes.txt", "r");
+    FILE *f = fopen(path, "r");
     if (!f) FAIL("no list of shapes");
     for (char line[256]; fgets(line, sizeof line, f);) {
         char what[8], on[16], name[64];
@@ -327,6 +311,31 @@ int main(int argc, char **argv)
         all.push_back({what[0] == 'R' ? RS : what[1] == 'G' ? AG : AR, m, n, k, name});
     }
     fclose(f);
+    return all;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+    double until = MPI_Wtime() + (argc > 2 ? atof(argv[2]) : 1e9), began = MPI_Wtime();
+    CR(cudaSetDevice(me));
+    const std::vector<shape> all = shapes_of(argc > 1 ? argv[1] : "bench/overlap/shapes.txt");
+    size_t most = 0; // of the segment: two sets, of an all-reduce with its results
+    for (const shape &x : all)
+        most = std::max(most, (size_t)x.m * (x.what == AG ? x.k : x.n) * 2 * (x.what == AR ? 4 : 2));
+    machine_make(most);
+    ncclUniqueId id;
+    if (!me) CB(ncclGetUniqueId(&id));
+    MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
+    CB(ncclCommInitRank(&comm, n_ranks, id, me));
+    cudaDeviceProp prop;
+    CR(cudaGetDeviceProperties(&prop, 0));
+    int version;
+    ncclGetVersion(&version);
+    print0("{\"by\":\"bare\",\"device\":\"%s\",\"ranks\":%d,\"cublaslt\":%zu,\"nccl\":%d,\"nccl_max_ctas\":\"%s\"}\n", prop.name,
+           n_ranks, cublasLtGetVersion(), version, getenv("NCCL_MAX_CTAS") ? getenv("NCCL_MAX_CTAS") : "default");
     for (size_t i = 0; i < all.size(); i++) {
         double now = MPI_Wtime();
         MPI_Bcast(&now, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);

@@ -632,7 +632,8 @@ int main(int argc, char **argv)
         b.s = all[i];
         b.ag = b.s.kind[1] == 'G';
         cut(&b, b.rows, b.s.m, 1, b.uneven ? weight : even);
-        cut(&b, b.inner, b.ag ? b.s.n : b.s.k, 64 / (o.scale < 64 ? o.scale : 64),
+        const int unit = b.uneven ? 64 : 8; // even shares are even
+        cut(&b, b.inner, b.ag ? b.s.n : b.s.k, unit / (o.scale < unit ? o.scale : unit),
             b.uneven ? weight : even);
         run_shape(&b, &o, start + o.seconds * (i + 1) / n);
     }

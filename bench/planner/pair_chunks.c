@@ -124,9 +124,9 @@ static void choose(team *t)
                how_of(l->form, l->sums, l->by_rows) | (best.first ? 8u : 0u));
         print_groups(best.list.chunk, l->n);
     }
-    printf(" # %.3f %.3f %.3f %.3f", 1e3 * least, 1e3 * alone, 1e3 * matmul(t, t->kind[0], t->s.m),
+    printf(" # %.4f %.4f %.4f %.4f", 1e3 * least, 1e3 * alone, 1e3 * matmul(t, t->kind[0], t->s.m),
            1e3 * time.transfer);
-    if (best.n) printf(" %.3f %.3f", 1e3 * best.at.total, 1e3 * best.list.time.total);
+    if (best.n) printf(" %.4f %.4f", 1e3 * best.at.total, 1e3 * best.list.time.total);
     printf("\n");
 }
 
@@ -313,7 +313,7 @@ int main(int argc, char **argv)
         for (int k = 0; k < is->n_kinds; k++)
             is->row_bytes[k] = 2 * (double)(t.ag ? s->k : s->n);
         cut(is->n, t.rows, s->m, 1, weight);
-        cut(is->n, t.inner, t.ag ? s->n : s->k, 64, weight);
+        cut(is->n, t.inner, t.ag ? s->n : s->k, uneven ? 64 : 8, weight);
         t.all_rows[0] = s->m;
         for (int k = 0; k < is->n_kinds; k++) {
             t.cols[k] = t.ag ? t.inner[t.rank_of[k]] : s->n;

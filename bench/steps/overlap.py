@@ -66,31 +66,6 @@ def pairs(m):
     table(m, "pairs", every, cluster)
 
 
-def lists(m):
-    """pairs as lists of tiles: planned, and the best of each form of tiles (--forms); shapes of
-    bench/overlap/shapes.txt and at random (--seeds); on other devices (--sms, --mixed), cut in proportion"""
-    if not several(m):
-        return
-    cluster = (m.o.sms and m.o.mixed) or cluster_file(m)
-    cut, run_as = (["--cut"], ["--cut", m.o.sms, "--sms", m.o.sms]) if m.o.sms else ([], [])
-    for seed in ["", *m.o.seeds]:
-        name, shapes = f"lists{seed}{'.sms' if m.o.sms else ''}", SHAPES
-        if seed:
-            shapes = m.path(f"shapes{seed}.txt")
-            m.run(f"shapes{seed}", ["python3", "bench/overlap/random_shapes.py", seed], 10, out=shapes)
-        planned = groups_of(m, cluster, f"{name}.planned.txt", *cut, shapes=shapes)
-        forms = [groups_of(m, cluster, f"{name}.forms.txt", *cut, "--each", shapes=shapes)] if m.o.forms else []
-        out = m.path(f"{name}.jsonl")
-        m.run(name, m.mpirun(m.gpus, os.path.join(m.pack, "bin/overlap-bench-cuda"), shapes, "--chunks", planned,
-                             *(["--also", *forms] if forms else []), *run_as, "--lists", "1", "--seconds",
-                             str(m.o.each)), m.o.each + 45, out=out)  # fmt: skip
-        done = m.run(f"{name}.table", ["python3", "bench/overlap/list_report.py", out, planned, *forms], 30)
-        line(m, f"== shapes {f'at random, seed {seed}' if seed else 'of the list'}, prices by {cluster}, "
-                f"{f'SMs {m.o.sms}, emulated' if m.o.sms else 'equal ranks'}")
-        for x in done.text().splitlines():
-            line(m, x)
-
-
 def uneven(m):
     """the same of hapc and baselines without torch with 132,132,64,64 SMs and cuts in proportion"""
     if not several(m, 4):

@@ -1,12 +1,13 @@
 """torch's side of the overlap benchmark: symm_mem's fused operators on the shapes of a list.
 
-Usage: torchrun --nproc-per-node W bench/overlap/overlap_torch.py bench/overlap/shapes.txt [SECONDS]
+Usage: torchrun --nproc-per-node W bench/torch/torch_overlap.py bench/overlap/shapes.txt [SECONDS] [fused]
 
 A line of JSON a method: the product alone, NCCL alone, one after the other, the fused operator; each
-as called, and ("held") with the GPU kept busy until all launches are enqueued. A sample is as many
-calls in a row as take about 4 ms, on two sets of tensors in turn, and the slowest rank's. Turns go
-through all methods, a sample each behind a pause as long as overlap_bench's; as there each method
-comes behind another one in every turn, so that none finds the GPUs cooler than another. Every
+as called, and ("held") with the GPU kept busy until all launches are enqueued. fused: product and fused
+operator alone, of shapes that have one. Rows that ranks cannot share evenly are rounded up. A sample
+is as many calls in a row as take about 4 ms, on two sets of tensors in turn, and the slowest rank's.
+Turns go through all methods, a sample each behind a pause as long as overlap_bench's; as there each
+method comes behind another one in every turn, so that none finds the GPUs cooler than another. Every
 element of the fused result is compared with the sequential one.
 """
 import json
@@ -71,7 +72,8 @@ def normal(*size, scale=1.0):
 
 def run(kind, m, n, k, name, until):
     global wrong
-    ag = kind == "AG"
+    ag, told = kind == "AG", m
+    m = -(-m // world) * world
     x = [normal(m // world if ag else m, k if ag else k // world) for _ in range(2)]
     w = [normal(k if ag else k // world, n // world if ag else n, scale=k**-0.5) for _ in range(2)]
     full = [torch.empty(m, k, device=dev, dtype=torch.bfloat16) for _ in range(2)] if ag else x
@@ -103,7 +105,8 @@ def run(kind, m, n, k, name, until):
     else:
         fused = None  # there is none for an all-reduce
     sequential(0)
-    methods = [("matmul", product), ("nccl", collective), ("seq", sequential)] + ([("fused", fused)] if fused else [])
+    methods = [("matmul", product)] + ([] if only_fused else [("nccl", collective), ("seq", sequential)])
+    methods += [("fused", fused)] if fused else []
     bad = 0
     if fused:
         bad = differing(fused(0), y[0] if ag else out[0], 0.02 if ag else 0.06)
@@ -115,7 +118,8 @@ def run(kind, m, n, k, name, until):
         ms = torch.tensor(sample(f, False, 2), device=dev)
         dist.broadcast(ms, 0)
         repeats[method] = max(1, min(int(4 / ms.item() + 0.5), 16))
-    keys, ring = list(times), 7 if len(times) < 8 else 11  # every 1 + t-th of a ring of prime length
+    keys = list(times)
+    ring = 5 if len(times) < 5 else 7 if len(times) < 8 else 11  # every 1 + t-th of a ring of prime length
     for t in range(TURNS):
         late = torch.tensor([time.time() > until], device=dev)
         dist.broadcast(late, 0)
@@ -130,14 +134,15 @@ def run(kind, m, n, k, name, until):
         t = torch.tensor(t, device=dev)
         dist.all_reduce(t, op=dist.ReduceOp.MAX)
         t = sorted(t.tolist())
-        say(json.dumps({"by": "torch", "kind": kind, "m": m, "n": n, "k": k, "ranks": world, "name": name,
+        say(json.dumps({"by": "torch", "kind": kind, "m": told, "n": n, "k": k, "ranks": world, "name": name,
                         "method": method, "held": held, "ms": t[len(t) // 2], "p95": t[len(t) * 95 // 100],
                         "samples": len(t), "wrong": bad if method == "fused" else 0}))  # fmt: skip
 
 
 began = time.time()
 seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 1e9
-todo = list(shapes(sys.argv[1]))
+only_fused = sys.argv[3:] == ["fused"]
+todo = [x for x in shapes(sys.argv[1]) if not only_fused or x[0] != "AR"]
 say(json.dumps({"by": "torch", "version": torch.__version__, "device": torch.cuda.get_device_name(), "ranks": world}))
 for i, shape in enumerate(todo):
     try:
