@@ -115,6 +115,15 @@ def fsdp_torch(m):
     torch_fsdp(m, "llama8b")
 
 
+def timed_fsdp(m, what, name, folder, model, n_tokens, cuda=""):
+    run = go(m, f"{name}{cuda}", folder, "--steps", "25", "--seed", "1", *models.inputs(m, model), cuda=cuda, limit=150)
+    ms = run.median(skip=12)  # earlier ones find the way to run a step
+    rate = "none" if ms == "none" else f"{n_tokens / float(ms) * 1e3:.0f}"
+    line(m, f"hapc {what}{cuda and ', ' + cuda}: {ms} ms/step, {rate} tokens/s, predicted {models.predicted_ms(folder):.1f} ms, "
+            f"losses {run.some_losses()}")
+    return run
+
+
 def planned_fsdp(m, model, what, cluster, pairs, *options):
     """(ms of a plan's steps as printed, its folder, losses), or None"""
     rows, tokens = rows_of(model) * m.gpus, models.MODELS[model][1]["input_ids"][0][0]
@@ -123,11 +132,8 @@ def planned_fsdp(m, model, what, cluster, pairs, *options):
                   models.precision(m), "--pairs", pairs, *options)
     if not folder:
         return None
-    run = go(m, name, folder, "--steps", "25", "--seed", "1", *models.inputs(m, model), limit=150)
-    ms = run.median(skip=12)  # earlier ones find the way to run a step
-    rate = "none" if ms == "none" else f"{rows * tokens / float(ms) * 1e3:.0f}"
-    line(m, f"hapc {model} {rows} x {tokens}, {what}, pairs {pairs}: {ms} ms/step, {rate} tokens/s, "
-            f"predicted {models.predicted_ms(folder):.1f} ms, losses {run.some_losses()}")
+    run = timed_fsdp(m, f"{model} {rows} x {tokens}, {what}, pairs {pairs}", name, folder, model, rows * tokens)
+    ms = run.median(skip=12)
     said = models.plan_said(folder, "memory of .* arena") + run.said("workspace [0-9]|rehearsed|from here on", 9)
     print("\n".join("    " + x for x in said))
     return None if ms == "none" else (float(ms), folder, run.losses)
@@ -141,7 +147,11 @@ def clusters(m):
 
 
 def fsdp(m):
-    """hapc's plans for the same, with pairs or not"""
+    """hapc's plans for the same, with pairs or not; with attention's gradient in no order, as PyTorch has it, too"""
+    size = rows_of("llama8b") * m.gpus
     for what, cluster in clusters(m):
         for pairs in m.o.pairs:
-            planned_fsdp(m, "llama8b", what, cluster, pairs)
+            found = planned_fsdp(m, "llama8b", what, cluster, pairs)
+            if found:
+                timed_fsdp(m, f"llama8b {size} x 2048, {what}, pairs {pairs}", "fsdp.unordered", found[1], "llama8b",
+                           size * 2048, "attention=unordered")
