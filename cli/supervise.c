@@ -44,6 +44,8 @@ typedef struct watch {
     bool moves;       // the ranks were told to end behind their next checkpoint
     double starts;    // when the command was started
     double start_sec; // from then until the first step was seen
+    double seen;      // when a rank without a heartbeat was last seen, 0: never
+    double looked;    // when one was last looked for
     int dead;         // rank whose process is gone without an "end", -1
     double dead_since;
     int banner_rank, banner_signal; // from mpirun's own notice, -1
@@ -392,6 +394,24 @@ static void look_early(const watch *w, int *stopped, int *gone)
     hb_arena_free(a);
 }
 
+// Ranks were there, none has come to its first call, and all are gone, though the launcher goes on:
+// it has not seen it, or hangs. Processes are looked for once a second.
+static bool vanished(watch *w)
+{
+    static const double GONE_SECONDS = 5;
+    for (int r = 0; r < w->j->n_ranks; r++)
+        if (w->beat[r].pid > 0) return false;
+    if (now() - w->looked < 1) return false;
+    w->looked = now();
+    DIR *d = opendir("/proc");
+    for (struct dirent *f; d && (f = readdir(d));) {
+        long pid = strtol(f->d_name, NULL, 10);
+        if (pid > 0 && is_rank(w, pid) && rank_of(pid) >= 0) w->seen = now();
+    }
+    if (d) closedir(d);
+    return w->seen > 0 && now() - w->seen > GONE_SECONDS;
+}
+
 // The rank that keeps the others waiting: a stopped one, one that is gone, else the one that is
 // furthest behind, of those that are seen from here.
 static int slowest(const watch *w, bool *stopped, bool *gone)
@@ -503,6 +523,10 @@ static int how_it_ended(watch *w, int status)
     if (w->said && quit_code(w) >= 0) code = quit_code(w);
     look_for_quit(w, code);
     int rank = w->banner_rank;
+    // One that a signal ended, though another one, which lost it, was the first to speak.
+    if (w->said && rank >= 0 && rank < w->j->n_ranks && w->banner_signal > 0 &&
+        !has_ended(&w->beat[rank]))
+        lose(w, rank);
     for (int r = 0; r < w->j->n_ranks && rank < 0 && w->banner_pid > 0; r++)
         if (w->beat[r].pid == w->banner_pid) rank = r;
     if (rank < 0) rank = w->dead;
@@ -648,6 +672,13 @@ static int look_after(watch *w, int fd, int *status, bool *ended)
         if (w->dead >= 0 && now() - w->dead_since > patience(w)) { // mpirun has not seen it
             say(w, "%s: the process died", place(w, w->dead).p);
             lose(w, w->dead);
+            return CLI_FAILED;
+        }
+        if (vanished(w)) {
+            say(w,
+                "hapc: error: the ranks are gone before their first call, and mpirun goes on%s%s",
+                w->heard[0] ? ": " : "", w->heard);
+            lose(w, -1);
             return CLI_FAILED;
         }
         if (now() - w->moved <= limit) continue;
