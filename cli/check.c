@@ -140,8 +140,8 @@ static int take_in(const checked *c)
     if (c->accept)
         printf("accepted: %.*s\n", HB_ARG(what));
     else
-        printf("changed since: %.*s; `hapc check --accept` takes it in, as `hapc run` wants\n",
-               HB_ARG(what));
+        printf("changed since: %.*s; `hapc check --accept` takes it in%s\n", HB_ARG(what),
+               c->edited ? ", as `hapc run` wants" : "");
     return CLI_OK;
 }
 

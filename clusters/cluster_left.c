@@ -1,4 +1,4 @@
-#define _GNU_SOURCE // memmem, memrchr
+#define _GNU_SOURCE // memrchr
 // A cluster file without some of its devices: what a job goes on with when it has lost them.
 
 #include <string.h>
@@ -191,18 +191,20 @@ hb_str cl_curves_beside(hb_arena *a, const cl_cluster *c)
         file && file->kind == HB_TEXT && file->s.n > 0 ? memrchr(file->s.p, '/', file->s.n) : NULL;
     const char *at = c->text.p, *end = c->text.p + c->text.n;
     if (!slash) return c->text;
+    hb_str name = {slash + 1, file->s.n - (size_t)(slash + 1 - file->s.p)};
     for (int line = 1; at && line < file->at.line; line++) {
         at = memchr(at, '\n', (size_t)(end - at));
         at = at ? at + 1 : NULL;
     }
-    // From the value's place on: its column counts characters, of which none is shorter than a
-    // byte.
+    // Behind the value's quote, if it has one. Its column counts characters, of which none is
+    // shorter than a byte.
     at = at && file->at.col > 0 && file->at.col - 1 < end - at ? at + (file->at.col - 1) : NULL;
-    at = at ? memmem(at, (size_t)(end - at), file->s.p, file->s.n) : NULL;
-    if (!at) return c->text;
+    at += at && (*at == '"' || *at == '\'');
+    if (!at || (size_t)(end - at) < file->s.n || memcmp(at, file->s.p, file->s.n) != 0)
+        return cl_left(a, &src, c, HB_ARRAY(a, bool, c->n_ranks + 1), NULL, name, hb_diag_new(a));
     hb_buf b = {.arena = a};
     hb_putn(&b, c->text.p, (size_t)(at - c->text.p));
-    hb_putn(&b, slash + 1, file->s.n - (size_t)(slash + 1 - file->s.p));
+    hb_putn(&b, name.p, name.n);
     hb_putn(&b, at + file->s.n, (size_t)(end - at) - file->s.n);
     return hb_done(&b);
 }

@@ -128,7 +128,13 @@ static bool put_curves(hb_arena *a, const cl_cluster *c, const char *dir, hb_str
         return false;
     }
     const char *slash = strrchr(path.p, '/');
-    return put(a, dir, slash ? slash + 1 : path.p, text, why);
+    hb_str name = hb_str_c(a, slash ? slash + 1 : path.p);
+    if (is_ours(name, (hb_str){0})) {
+        *why = hb_fmt(a, "%.*s: curves that are called as a file of the plan is: rename them",
+                      HB_ARG(path));
+        return false;
+    }
+    return put(a, dir, name.p, text, why);
 }
 
 // The files of a plan folder. Texts are made before the folder, so that what ends the process while

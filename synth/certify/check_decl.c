@@ -180,8 +180,11 @@ static bool declaration(chk *c, const rec_call *k, counts *n)
         return k->n_in == 1 || chk_fail(c, "names no tensor");
     case REC_BATCH:
         if (n->batch++) return chk_fail(c, "is declared twice");
-        return same_real(k->num[0], (double)c->g->batch) ||
-               chk_fail(c, "%.17g rows, the graph has %lld", k->num[0], (long long)c->g->batch);
+        return (same_real(k->num[0], (double)c->g->batch) ||
+                chk_fail(c, "%.17g rows, the graph has %lld", k->num[0], (long long)c->g->batch)) &&
+               (same_real(k->num[1], (double)rec_tokens_per_row(c->g)) ||
+                chk_fail(c, "%.17g tokens a row, the graph has %lld", k->num[1],
+                         (long long)rec_tokens_per_row(c->g)));
     case REC_SCHEDULE:
         if (n->schedule++) return chk_fail(c, "is declared twice");
         return check_schedule(c, k);

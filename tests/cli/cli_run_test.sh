@@ -225,6 +225,10 @@ cc -c -o "$work/early.o" "$work/early.c" || exit 1
 sed 's/raise(SIGSTOP)/execl("\/bin\/sleep", "sleep", "100", (char *)NULL)/; s/<signal.h>/<unistd.h>/' "$work/early.c" >"$work/gone_early.c"
 cc -c -o "$work/gone_early.o" "$work/gone_early.c" || exit 1
 [ "$n" = 1 ] || broken "gone early" '^rank 1 host .* before its first call: the process died$' CC="cc $work/gone_early.o"
+# All are gone, and the launcher hangs.
+sed 's/if (rank.*) exec/sleep(3);\n    if (rank) exec/' "$work/gone_early.c" >"$work/all_gone.c"
+cc -c -o "$work/all_gone.o" "$work/all_gone.c" || exit 1
+broken "all gone early" '^hapc: error: the ranks are gone before their first call, and mpirun goes on' CC="cc $work/all_gone.o"
 
 if [ "$backend" = cuda ]; then
     old_driver

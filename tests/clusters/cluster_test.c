@@ -248,6 +248,37 @@ START_TEST(names_of_curves_stay_in_changes)
 }
 END_TEST
 
+// However its path is written, the file of curves is named as one beside.
+START_TEST(curves_lie_beside)
+{
+    static const struct {
+        const char *written, *name;
+    } cases[] = {
+        {"a/b/x.json", "x.json"},
+        {"\"a/x.json\" # a/x.json", "x.json"},
+        {"'a/x ''y.json'", "x 'y.json"},
+        {"\"a/x \\\"y.json\"  # a", "x \"y.json"},
+        {"\"a\\x2fx.json\" # a/x.json", "x.json"},
+        {">-\n  a/x.json", "x.json"},
+        {"x.json", "x.json"},
+        {"\"\\x78.json\" # x.json", "x.json"},
+    };
+    static const char root[] =
+        "name: x\nmachines: [{devices: [{model: T4, count: 2}], link: {bandwidth: 9 GB/s, "
+        "latency: 1 us}}]\nmeasured: ";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cl_cluster *c = from_text(hb_fmt(arena, "%s%s\n", root, cases[i].written).p);
+        hb_str beside = cl_curves_beside(arena, c);
+        ck_assert_str_eq(from_text(beside.p)->curves.p, hb_fmt(arena, "dir/%s", cases[i].name).p);
+    }
+    // A value behind letters of more than a byte.
+    cl_cluster *c =
+        from_text("{name: \"\xc3\xa9\xc3\xa9\", measured: a/x.json, machines: [{devices: "
+                  "[{model: T4}]}]}\n");
+    ck_assert_str_eq(from_text(cl_curves_beside(arena, c).p)->curves.p, "dir/x.json");
+}
+END_TEST
+
 START_TEST(emulated_hosts_lose_nothing)
 {
     cl_cluster *c = sample("h200x4-mixed-sockets");
@@ -651,6 +682,7 @@ int main(void)
     tcase_add_test(c, numbers_of_gpus_stay);
     tcase_add_test(c, names_of_curves_stay);
     tcase_add_test(c, names_of_curves_stay_in_changes);
+    tcase_add_test(c, curves_lie_beside);
     tcase_add_test(c, emulated_hosts_lose_nothing);
     tcase_add_test(c, slowed_devices_are_classes_of_their_own);
     tcase_add_test(c, too_many_kinds_are_refused);

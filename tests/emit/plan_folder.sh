@@ -113,6 +113,11 @@ for line in 'measured: below/curves.json' "measured: './below/curves.json' # by 
     cmp -s "$work/below/curves.json" "$work/again/curves.json" || wrong "the plan's curves are lost"
 done
 
+# Curves that would lie where a file of the plan does.
+cp "$work/below/curves.json" "$work/program.c"
+sed 's|^measured:.*|measured: program.c|' "$work/measured.yaml" >"$work/taken.yaml"
+refused "$work/plan" 'program.c: curves that are called as a file of the plan is: rename them' "$work/taken.yaml"
+
 # A folder that may not be moved (a read-only one, to who is not root).
 chmod a+rwx "$work"
 if [ "$(id -u)" = 0 ]; then
