@@ -8,6 +8,7 @@
 #include "core/comm.h"
 #include "core/fail.h"
 #include "core/inputs.h"
+#include "core/ports.h"
 #include "core/report.h"
 
 // Bytes of this rank: of SEG_LOCAL from 2^60 on.
@@ -24,13 +25,15 @@ typedef struct spans {
 typedef struct call {
     int first_read, first_write;
     int unit; // a call alone, or the calls of a group
+    int port; // -1: none
+    bool send;
 } call;
 
 struct hap_eval {
     call *call;
     int n, cap, n_units;
     spans read, write;
-    unsigned char *made; // by unit; NULL before it is known
+    unsigned char *made; // by unit, then by port; NULL before it is known
     int at;              // the unit under way
     bool in_group;
     int64_t evaluated; // the step before which the last one was made
@@ -107,7 +110,7 @@ static bool next(hap_rank *r)
         return e->made[e->at];
     }
     e->call = hap_grow(r, e->call, &e->cap, e->n + 2, sizeof *e->call);
-    e->call[e->n++] = (call){e->read.n, e->write.n, e->at};
+    e->call[e->n++] = (call){e->read.n, e->write.n, e->at, -1, false};
     e->n_units = e->at + 1;
     return false;
 }
@@ -122,6 +125,10 @@ static bool is_view(const hap_op_call *c)
 bool hap_eval_op(hap_rank *r, const hap_op_call *c)
 {
     bool made = next(r), notes = r->noting && !is_view(c);
+    if (r->noting && hap_is_port(c->op)) {
+        call *k = &eval_of(r)->call[eval_of(r)->n - 1];
+        k->port = (int)(hap_port_of(r, c, &k->send) - r->ports->end);
+    }
     for (int i = 0; i < c->n_in && notes; i++)
         note_read(r, c->in[i]);
     for (int i = 0; i < c->n_out && notes; i++)
@@ -180,23 +187,26 @@ hap_op_call hap_eval_form(hap_op_call c)
 
 // --- what the loss depends on ---
 
-// Backwards from the loss, where units in e->made are made in any case. Leaves in `wanted` what the
-// units made read that none of them writes before; true if there is a unit more than there was.
+// Backwards from the loss, where units in e->made are made in any case, and messages of ports in
+// it. Leaves in `wanted` what the units made read that none of them writes before; true if there is
+// a unit more than there was.
 static bool depend(hap_rank *r, spans *wanted)
 {
     struct hap_eval *e = eval_of(r);
+    unsigned char *port = e->made + e->n_units;
     bool more = false;
     wanted->n = 0;
-    put(r, wanted, span_of(r->loss));
-    e->call[e->n] = (call){e->read.n, e->write.n, 0};
+    if (r->loss) put(r, wanted, span_of(r->loss));
+    e->call[e->n] = (call){e->read.n, e->write.n, 0, -1, false};
     for (int c = e->n - 1; c >= 0; c--) {
         const call *k = &e->call[c];
-        bool makes = e->made[k->unit];
+        bool makes = e->made[k->unit] || (k->port >= 0 && port[k->port]);
         for (int i = k->first_write; i < k[1].first_write && !makes; i++)
             makes = any_meets(wanted, e->write.at[i]);
         if (!makes) continue;
         more |= !e->made[k->unit];
         e->made[k->unit] = 1;
+        if (k->port >= 0) port[k->port] = 1;
         for (int i = k->first_write; i < k[1].first_write; i++)
             take_away(r, wanted, e->write.at[i]);
         for (int i = k->first_read; i < k[1].first_read; i++) {
@@ -232,17 +242,39 @@ static void check_closed(hap_rank *r, spans *wanted)
            "not supported: --eval of a program whose loss depends on what another step has left");
 }
 
+// All ranks of a stage make the same units, both ends of a port its messages. n_units: by stage.
+static void agree_on_made(hap_rank *r, const int *n_units)
+{
+    struct hap_eval *e = eval_of(r);
+    int first = 0, all = 0, n_ports = r->ports ? r->ports->n : 0;
+    for (int s = 0; s < r->n_stages || s == 0; s++) {
+        if (s == r->stage) first = all;
+        all += n_units[s];
+    }
+    unsigned char *made = hap_alloc(r, (size_t)(all + n_ports) + 1);
+    memcpy(made + first, e->made, (size_t)e->n_units);
+    if (n_ports) memcpy(made + all, e->made + e->n_units, (size_t)n_ports);
+    hap_comm_max_bytes(r, made, all + n_ports);
+    memcpy(e->made, made + first, (size_t)e->n_units);
+    if (n_ports) memcpy(e->made + e->n_units, made + all, (size_t)n_ports);
+    free(made);
+}
+
 static void find_made(hap_rank *r)
 {
     struct hap_eval *e = eval_of(r);
     spans wanted = {0};
-    int made = 0;
-    e->made = hap_alloc(r, (size_t)e->n_units + 1);
+    int made = 0, n_ports = r->ports ? r->ports->n : 0, n = r->n_stages > 1 ? r->n_stages : 1;
+    int *n_units = hap_alloc(r, (size_t)n * sizeof *n_units);
+    for (int s = 0; s < n; s++)
+        n_units[s] = hap_comm_max(r, s == r->stage ? e->n_units : 0);
+    e->made = hap_alloc(r, (size_t)(e->n_units + n_ports) + 1);
     do {
         while (depend(r, &wanted))
             ;
-        hap_comm_max_bytes(r, e->made, e->n_units);
+        agree_on_made(r, n_units);
     } while (hap_comm_max(r, depend(r, &wanted)));
+    free(n_units);
     check_closed(r, &wanted);
     for (int u = 0; u < e->n_units; u++)
         made += e->made[u];
@@ -282,7 +314,7 @@ bool hap_eval_begin(hap_rank *r)
     struct hap_eval *e = r->eval;
     if (!r->evaluating) {
         if (!is_due(r)) return false;
-        HAP_CK(r, r->loss, "--eval: the program has no loss");
+        HAP_CK(r, hap_comm_max(r, r->loss != NULL), "--eval: the program has no loss");
         if (!e) {
             e = r->eval = hap_alloc(r, sizeof *e);
             e->n_batches = r->eval_samples / r->batch_rows;

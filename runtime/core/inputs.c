@@ -138,14 +138,15 @@ static void open_data(hap_rank *r, data *d, int n_files, const hap_named_file *f
 }
 
 // Stages have inputs of their own; what a step reads of the data is one number.
-static void agree_on_samples(hap_rank *r, char *why, int n)
+static int64_t agree_on_samples(hap_rank *r, const data *d, char *why, int n)
 {
-    HAP_CK(r, r->samples <= INT_MAX, "not supported: %lld samples", (long long)r->samples);
-    int most = hap_comm_max(r, (int)r->samples);
-    if (r->samples && r->samples != most && !why[0])
-        snprintf(why, (size_t)n, "the inputs of this stage have %lld samples, others %d",
-                 (long long)r->samples, most);
-    r->samples = most;
+    if (r->n_stages < 2) return d->samples;
+    HAP_CK(r, d->samples <= INT_MAX, "not supported: %lld samples", (long long)d->samples);
+    int most = hap_comm_max(r, (int)d->samples);
+    if (d->samples && d->samples != most && !why[0])
+        snprintf(why, (size_t)n, "%s: the inputs of this stage have %lld samples, others %d",
+                 d->option, (long long)d->samples, most);
+    return most;
 }
 
 void hap_inputs_open(hap_rank *r)
@@ -157,11 +158,11 @@ void hap_inputs_open(hap_rank *r)
     all->train.option = "--input";
     all->eval.option = "--eval";
     open_data(r, &all->train, r->opt.n_inputs, r->opt.input, why, sizeof why);
-    r->samples = all->train.samples;
-    if (r->n_stages > 1) agree_on_samples(r, why, sizeof why);
-    if (r->opt.n_evals && !why[0]) {
+    r->samples = agree_on_samples(r, &all->train, why, sizeof why);
+    hap_agree(r, HAP_EXIT_INPUT, why);
+    if (r->opt.n_evals) {
         open_data(r, &all->eval, r->opt.n_evals, r->opt.eval, why, sizeof why);
-        r->eval_samples = all->eval.samples;
+        r->eval_samples = agree_on_samples(r, &all->eval, why, sizeof why);
         if (!why[0] && r->eval_samples < r->batch_rows)
             snprintf(why, sizeof why, "--eval: %lld samples are less than a batch of %lld",
                      (long long)r->eval_samples, (long long)r->batch_rows);

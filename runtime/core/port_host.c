@@ -79,8 +79,9 @@ void hap_port_host_step(hap_rank *r)
 {
     for (int i = 0; r->ports && i < r->ports->n; i++) {
         hap_port_end *e = &r->ports->end[i];
-        e->messages = e->seen;
+        if (e->seen > 0) e->messages = e->seen;
         e->seen = 0;
-        if (e->port->to == r->stage && e->messages > 0 && !e->post) post_receives(r, e);
+        bool comes = e->messages > 0 && !r->evaluating; // an evaluation has not all messages
+        if (e->port->to == r->stage && comes && !e->post) post_receives(r, e);
     }
 }

@@ -13,10 +13,7 @@ int hap_stages(hap_rank *r, int n_stages, const hap_stage *stages, int n_ports,
 {
     char why[160] = "";
     const char *no = hap_backend_stages(r);
-    if (no)
-        snprintf(why, sizeof why, "%s", no);
-    else if (r->opt.n_evals)
-        snprintf(why, sizeof why, "not supported: --eval of a program of stages");
+    if (no) snprintf(why, sizeof why, "%s", no);
     hap_agree(r, HAP_EXIT_USAGE, why);
     hap_stages_begin(r, n_stages, stages, n_ports, ports, -1);
     hap_comm_ports(r);

@@ -29,7 +29,7 @@ typedef struct hap_port_end {
     int n;
     hap_piece *piece;
     // By way of host memory (port_host.h):
-    int64_t messages, seen; // in the step before; in this one so far
+    int64_t messages, seen; // in the last step that had any; in this one so far
     struct hap_post **post; // by piece: of the next message; NULL: not posted
     char **message;         // by piece
 } hap_port_end;

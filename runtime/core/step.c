@@ -167,7 +167,7 @@ static void end_evaluation(hap_rank *r)
     if (!r->noting) {
         end_pass(r);
         r->stopped = hap_comm_vote_end(r) == HAP_STOP_NOW;
-        read_loss(r, &loss);
+        (void)share(r, read_loss(r, &loss), &loss);
     }
     hap_eval_end(r, loss);
 }

@@ -23,6 +23,7 @@ plan auto $graph laptop
 plan zero $graph laptop2x2 --strategy zero
 plan tp $graph laptop-peers --strategy tp
 plan parts $graph laptop --micro-batches 2 --recompute all
+plan stages $graph laptop2x2 --stages 0@left,1-2@right --micro-batches 4
 plan bf16 $graph laptop2 --precision bf16
 
 title "rows as tokens: one stream, two streams, patterns, u16, u8"
@@ -95,7 +96,7 @@ as_losses() # RUN: its evaluations, as steps 0, 1, 2
     sed -n 's/.*"eval_loss":\([0-9.]*\).*/\1/p' "$work/$1.out" | awk '{ printf "{\"step\":%d,\"loss\":%s,\"ms\":1}\n", NR - 1, $1 }' >"$work/$1-eval.out"
 }
 as_losses evals
-for way in auto zero tp parts; do
+for way in auto zero tp parts stages; do
     run $way $way --steps 7 --json "${from[@]}" "${ids[@]}" "${evals[@]}" --eval-every 3 --rehearse $((RANDOM % 2))
     as_losses $way
     compare losses "$work/$way-eval.out" "$work/evals-eval.out"
@@ -113,6 +114,10 @@ run drops drops --steps 4 --json "${from[@]}" "${ids[@]}" --seed 5 "${evals[@]}"
 diff <(losses with) <(losses drops) >/dev/null || fail "evaluation changes masks"
 run drops first --steps 0 --json "${from[@]}" "${ids[@]}" "${evals[@]}" --eval-batches 1
 [ "$(first_loss without)" = "$(first_loss first)" ] || fail "dropout is on in evaluation" "$work/first.out"
+plan drops tests/graphs/gpt2-dropout.json laptop2x2 --stages 0@right,1@left --micro-batches 2
+run drops drops --steps 4 --json "${from[@]}" "${ids[@]}" --seed 5 "${evals[@]}" --eval-every 2
+sed -i '/eval_loss/d' "$work/drops.out"
+compare losses "$work/drops.out" "$work/with.out"
 
 title "metrics: a line a step, and what a run that goes on adds; the gradients' norm is the same under every plan"
 python3 - "$work" <<'P' || fail "metrics"
@@ -124,7 +129,7 @@ assert all(k in x for x in steps for k in ("lr", "grad_norm", "ms", "tokens_per_
 assert [x["step"] for x in lines if "eval_loss" in x] == [3, 6, 7]
 assert abs(steps[-1]["epoch"] - 7 * 8 / 40) < 1e-5
 P
-for way in auto zero tp parts; do
+for way in auto zero tp parts stages; do
     run $way norm --steps 3 "${from[@]}" "${ids[@]}" --metrics "$work/norm.jsonl"
     python3 - "$work" <<'P' || fail "norm of $way" "$work/norm.jsonl"
 import json, sys

@@ -132,7 +132,7 @@ class Family:
         hapc(o.hapc, "check", plan)
         init = ["--init", self.at("init.safetensors"), *self.inputs]
         saved = self.at("saved.safetensors")
-        out = hapc(o.hapc, "run", plan, "--steps", STEPS, "--json", *init, "--save", saved, *([] if stages else self.eval))
+        out = hapc(o.hapc, "run", plan, "--steps", STEPS, "--json", *init, "--save", saved, *self.eval)
         lines = [json.loads(x) for x in out.splitlines() if x.startswith('{"step"')]
         losses = [x["loss"] for x in lines if "loss" in x]
         if len(losses) != STEPS:

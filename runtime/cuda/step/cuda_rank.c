@@ -20,9 +20,9 @@
 
 const char *hap_backend_stages(const hap_rank *r)
 {
-    return r->opt.cuda.stages == HAP_CUDA_stages_on
-               ? NULL
-               : "not supported: stages on GPUs have run on no device yet (--cuda stages=on runs them)";
+    if (r->opt.cuda.stages != HAP_CUDA_stages_on)
+        return "not supported: stages on GPUs have run on no device yet (--cuda stages=on runs them)";
+    return r->opt.n_evals ? "not supported: --eval of a program of stages on GPUs" : NULL;
 }
 
 int hap_backend_rehearsals(hap_rank *r)
