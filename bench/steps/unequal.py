@@ -99,7 +99,7 @@ def torch_fsdp(m, model, limit=300):
     tokens = models.MODELS[model][1]["input_ids"][0][0]
     done = m.run(f"fsdp.torch.{model}",
                  ["torchrun", "--nproc-per-node", str(m.gpus), "bench/torch/torch_fsdp.py", model,
-                  str(rows_of(model) * m.gpus), slow_half(m)], limit, plain=True,
+                  str(rows_of(model) * m.gpus), slow_half(m), ",".join(m.o.devices)], limit, plain=True,
                  env={"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"})
     found = {}
     for x in done.text().splitlines():
@@ -142,16 +142,17 @@ def planned_fsdp(m, model, what, cluster, pairs, *options):
 def clusters(m):
     """By --cluster and --mixed, by what a step before measured, or by the data sheet."""
     equal, mixed = (x if os.path.exists(x) else None for x in map(m.path, ("profiled.yaml", "mixed.yaml")))
-    return (("equal", m.o.cluster or equal or models.cluster(m, m.gpus)),
-            (f"emulated SMs {slow_half(m)}", m.o.mixed or mixed or models.cluster(m, m.gpus, 64)))
+    every = (("equal", m.o.cluster or equal or models.cluster(m, m.gpus)),
+             (f"emulated SMs {slow_half(m)}", m.o.mixed or mixed or models.cluster(m, m.gpus, 64)))
+    return [x for x in every if x[0].split()[0] in m.o.devices]
 
 
 def fsdp(m):
-    """hapc's plans for the same, with pairs or not; with attention's gradient in no order, as PyTorch has it, too"""
+    """hapc's plans for the same, with pairs or not; by each of --ways"""
     size = rows_of("llama8b") * m.gpus
     for what, cluster in clusters(m):
         for pairs in m.o.pairs:
             found = planned_fsdp(m, "llama8b", what, cluster, pairs)
-            if found:
-                timed_fsdp(m, f"llama8b {size} x 2048, {what}, pairs {pairs}", "fsdp.unordered", found[1], "llama8b",
-                           size * 2048, "attention=unordered")
+            for way in (m.o.ways or []) if found else []:
+                timed_fsdp(m, f"llama8b {size} x 2048, {what}, pairs {pairs}", "fsdp.again", found[1], "llama8b",
+                           size * 2048, way)

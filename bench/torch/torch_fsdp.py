@@ -5,7 +5,9 @@ on equal devices; then, if SMS is given, on green contexts (emulated) with rows 
 proportion to SMs: there every kernel of the compute stream stays on so many SMs, NCCL and FSDP's own
 copies on all. Prints the median of the steps and the first losses of each.
 
-    torchrun --nproc-per-node N bench/torch/torch_fsdp.py MODEL ROWS [SMS,SMS,… [STEPS]]
+    torchrun --nproc-per-node N bench/torch/torch_fsdp.py MODEL ROWS [SMS,SMS,… [equal,emulated]]
+
+The last one says which of both, if not both.
 """
 
 import os
@@ -21,7 +23,7 @@ from torch.nn import functional as F
 
 name, rows = sys.argv[1], int(sys.argv[2])
 sms = [int(x) for x in sys.argv[3].split(",")] if len(sys.argv) > 3 else []
-steps = int(sys.argv[4]) if len(sys.argv) > 4 else 15
+kinds, steps = sys.argv[4].split(",") if len(sys.argv) > 4 else ["equal", "emulated"], 15
 rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 on_gpu = torch.cuda.is_available()
 device = torch.device("cuda", rank) if on_gpu else torch.device("cpu")
@@ -118,8 +120,9 @@ def measure(split, where):
         f"losses {losses[0]:.4f} {losses[-1]:.4f}")
 
 
-measure("even", f"{world} devices")
-if sms:
+if "equal" in kinds:
+    measure("even", f"{world} devices")
+if sms and "emulated" in kinds:
     if on_gpu and sms[rank] < torch.cuda.get_device_properties(rank).multi_processor_count:
         torch.cuda.set_stream(green_stream(rank, sms[rank]))
     for split in ("even", "prop"):

@@ -14,6 +14,10 @@ fi
 . tests/train/train_steps.sh
 
 export HAPC_CACHE=$work/cache # other runs on this machine are none of ours
+# Messages by way of host memory are long ones for MPI: they go on while their sender is in MPI alone.
+for transport in vader sm; do
+    export "OMPI_MCA_btl_${transport}_eager_limit=256" "OMPI_MCA_btl_${transport}_single_copy_mechanism=none"
+done
 ranks() # pids of the ranks
 {
     local exe

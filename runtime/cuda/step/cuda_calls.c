@@ -1,5 +1,6 @@
 #include "cuda/step/cuda_calls.h"
 
+#include <mpi.h>
 #include <sched.h>
 
 #include "core/coll_geometry.h"
@@ -69,13 +70,30 @@ void cuda_run_partial(hap_rank *r, bool keep, hap_tensor *y, hap_tensor *x)
     cuda_check(r, keep ? cuda_copy(s, y->data, x->data, y->bytes) : cuda_fill(s, y, 0));
 }
 
+// Until all ranks of the stage are here. What they have sent goes on.
+static void wait_for_stage(hap_rank *r)
+{
+    MPI_Request all;
+    int here = 0;
+    MPI_Ibarrier(cuda_of(r)->stage, &all);
+    while (MPI_Test(&all, &here, MPI_STATUS_IGNORE), !here) {
+        hap_comm_posts(r, false);
+        sched_yield();
+    }
+}
+
+// A message may need its sender to go on in MPI, and a rank that waits for its device does not. So
+// no device may wait for a rank that waits for a message: ranks of a stage go on together, and
+// between two messages that come their collectives need none.
 static void port_by_host(hap_rank *r, hap_port_end *e, bool send, hap_tensor *t)
 {
     char *host = hap_backend_open(r, t, !send);
-    if (send)
+    if (send) {
         hap_port_host_send(r, e, host);
-    else
+    } else {
         hap_port_host_get(r, e, host);
+        wait_for_stage(r);
+    }
     hap_backend_close(r, t, host, !send);
 }
 
