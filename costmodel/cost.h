@@ -34,6 +34,9 @@ typedef struct cost_model {
 // class has it, else its f32 peak), the f32 peak to all others. No work, no time: a rank with zero
 // rows does not launch.
 double cost_op(const cost_model *m, int cls, ir_op op, double flops, double bytes);
+// The same at least, where it is a convolution of so few channels a group that a GPU's matrix units
+// do not take it. With a curve of its own: nothing.
+double cost_op_narrow(const cost_model *m, int cls, ir_op op, double flops);
 // What its parts take together on devices of class c at least, however the op is cut, but for
 // *launch, which every device with a part pays.
 double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, double bytes,

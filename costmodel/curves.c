@@ -379,6 +379,7 @@ static int find(const cost_curves *k, const cl_class *cls, const char *op, const
 
 // An op that has no curve of the dtype takes that of another (bytes tell types apart, and rows that
 // are not dense compute in f32 anyway); one that is not dense and has none, the class's "other".
+// Rows by the matrices of their experts are as matmuls of so many rows.
 static void look_up(cost_curves *k, const cl_class *cls, known_class *x)
 {
     x->name = cls->name.p;
@@ -397,8 +398,14 @@ static void look_up(cost_curves *k, const cl_class *cls, known_class *x)
                 x->curve[op][t] = x->curve[op][other];
     }
     for (int op = 0; op < IR_N_OPS; op++)
-        for (int t = 0; t < N_DTYPES; t++)
-            if (!x->curve[op][t] && !ir_is_dense((ir_op)op)) x->curve[op][t] = x->curve[OTHER][t];
+        for (int t = 0; t < N_DTYPES; t++) {
+            ir_role role = ir_op_of((ir_op)op)->role;
+            int like = role == IR_ROLE_experts      ? IR_OP_linear
+                       : role == IR_ROLE_experts_dw ? IR_OP_linear_dw
+                       : !ir_is_dense((ir_op)op)    ? OTHER
+                                                    : op;
+            if (!x->curve[op][t]) x->curve[op][t] = x->curve[like][t];
+        }
 }
 
 static const known_class *class_of(const cost_model *m, int cls)

@@ -16,6 +16,10 @@
 // --- ops (op_time.c) ---
 #define COST_PEAK_SHARE      0.6  // of the peak that matmuls and attention reach [field]
 #define COST_BANDWIDTH_SHARE 0.8  // of the memory's bandwidth that kernels reach [field]
+// Convolutions of few channels a group leave a GPU's matrix units idle. ConvNeXt-T's, one channel a
+// group and 7 x 7, reached 16, 16 and 14 TFLOP/s of 67: forward, by their input, by their weight.
+#define COST_NARROW_CHANNELS 8    // of a group, from which on they do not [runtime]
+#define COST_NARROW_SHARE    0.23 // of the f32 peak that those with fewer reach [H200]
 #define COST_GPU_LAUNCH      2e-6 // s a kernel of a replayed step; H200s 1 to 1.6, called 5 [H200]
 #define COST_CPU_LAUNCH      1e-6 // s a call [guess]
 

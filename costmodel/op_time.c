@@ -56,6 +56,14 @@ double cost_op(const cost_model *m, int cls, ir_op op, double flops, double byte
     return cost_factor_of_op(m, cls, op) * uncorrected(m, cls, op, flops, bytes);
 }
 
+double cost_op_narrow(const cost_model *m, int cls, ir_op op, double flops)
+{
+    const cl_class *c = &m->cluster->cls[cls];
+    if (flops <= 0 || c->kind != CL_GPU || cost_curve_of_op(m, cls, op)) return 0;
+    double sec = flops / (COST_NARROW_SHARE * c->f32) + cost_launch(m, cls);
+    return cost_factor_of_op(m, cls, op) * sec;
+}
+
 double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, double bytes,
                      double *launch)
 {

@@ -104,6 +104,16 @@ static double experts_work(const ir_graph *g, const cut *c, const ir_node *n)
     return rows * elements(c, &w[1], 2) * held / all;
 }
 
+int64_t ir_channels_of_group(const ir_graph *g, int node)
+{
+    const ir_node *n = &g->nodes.p[node];
+    if (ir_op_of(n->op)->flops_kind != IR_FLOPS_CONV) return INT64_MAX;
+    const ir_tensor *w = &g->tensors.p[n->op == IR_OP_conv_dw ? n->out[0] : n->in[1]];
+    int64_t groups = n->attr[ir_attr_index(n->op, "groups")].i, out = w->dim[0] / groups;
+    if (groups == 1) return INT64_MAX;
+    return out < w->dim[1] ? out : w->dim[1];
+}
+
 void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_part *part,
                   int n_parts, double *flops, double *bytes)
 {

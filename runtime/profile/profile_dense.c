@@ -1,4 +1,5 @@
-// Dense rows: families of square matmuls [m, w] x [w, w] by width w, and attention by length.
+// Dense rows: families of square matmuls [m, w] x [w, w] by width w, attention by length, and
+// convolutions of w channels to as many, all together (3 x 3) or each by itself (7 x 7).
 
 #include "core/fail.h"
 #include "profile/profile.h"
@@ -130,8 +131,66 @@ static void attention(profile *p, hap_op_id op, hap_dtype t, int64_t b, int64_t 
     profile_progress(p);
 }
 
+// n of both dims of places.
+static hap_ints both(int n)
+{
+    static const int64_t of[][2] = {[1] = {1, 1}, [3] = {3, 3}, [7] = {7, 7}, [28] = {28, 28}};
+    return (hap_ints){2, of[n]};
+}
+
+// b images of w channels, each a group of its own or all one.
+static bool convolution(profile *p, hap_op_id op, hap_dtype t, int64_t b, int64_t w, bool alone)
+{
+    const int places = 28, wide = alone ? 7 : 3;
+    int64_t image[] = {b, w, places, places}, windows[] = {w, alone ? 1 : w, wide, wide};
+    profile_call *call = profile_add(p, CALL_OP);
+    bool dw = op == HAP_OP_conv_dw;
+    hap_op_call c = {.op = op, .n_in = 2, .n_out = 1, .n_attr = op == HAP_OP_conv ? 4 : 5};
+    c.in[0] = profile_tensor(p, PROFILE_IN, t, 4, image);
+    c.in[1] = profile_tensor(p, PROFILE_IN, t, 4, dw ? image : windows);
+    c.out[0] = profile_tensor(p, PROFILE_OUT, dw ? HAP_F32 : t, 4, dw ? windows : image);
+    c.attr[0].v = c.attr[2].v = both(1); // stride, dilation
+    c.attr[1].v = both(wide / 2);
+    if (op != HAP_OP_conv) c.attr[3].v = both(dw ? wide : places);
+    c.attr[c.n_attr - 1].i = alone ? w : 1;
+    call->op = c;
+    return complete(&c);
+}
+
+static void convolutions(profile *p, hap_op_id op, hap_dtype t)
+{
+    static const struct {
+        int64_t w;
+        bool alone;
+    } gpu[] = {{384, true}, {64, false}, {256, false}, {1024, false}},
+      cpu[] = {{32, true}, {16, false}, {64, false}};
+    static const int64_t gpu_b[] = {8, 64, 256, 0}, cpu_b[] = {1, 8, 0};
+    double most = t == HAP_F32 && !p->only_dense ? 6e11 : 5e12;
+    int shapes = p->device.gpu ? 4 : 3;
+    for (int i = 0; i < shapes; i++)
+        for (const int64_t *b = p->device.gpu ? gpu_b : cpu_b; *b; b++) {
+            int64_t w = p->device.gpu ? gpu[i].w : cpu[i].w;
+            bool alone = p->device.gpu ? gpu[i].alone : cpu[i].alone, fits = true;
+            double image = (double)(*b * w) * 28 * 28, bytes = 0;
+            double flops = 2 * image * (alone ? 49 : 9.0 * (double)w);
+            if (flops > most || (p->quick && *b > 1)) continue;
+            profile_begin(p);
+            int n = profile_times(p, flops, 8 * image);
+            for (int k = 0; fits && k < n; k++) {
+                fits = convolution(p, op, t, *b, w, alone);
+                if (fits) bytes = bytes_of(&p->call[p->n_calls - 1].op);
+            }
+            if (!fits) continue;
+            double sec = profile_run(p) / n;
+            profile_keep(p, (profile_result){PROFILE_OP, hap_op_names[op], "", name_of(p, t),
+                                             flops / bytes, flops, sec});
+            profile_progress(p);
+        }
+}
+
 void profile_dense(profile *p)
 {
+    static const hap_op_id conv[] = {HAP_OP_conv, HAP_OP_conv_transposed, HAP_OP_conv_dw};
     static const hap_op_id row[] = {HAP_OP_linear, HAP_OP_linear_dw, HAP_OP_matmul};
     static const int64_t gpu_length[] = {128, 1024, 4096, 0}, cpu_length[] = {64, 256, 0};
     static const int64_t gpu_tokens[] = {8192, 32768, 131072, 0}, cpu_tokens[] = {256, 2048, 0};
@@ -140,6 +199,8 @@ void profile_dense(profile *p)
     for (int t = 0; t < n_types; t++) {
         for (int i = 0; i < 3; i++)
             matmuls(p, row[i], type[t]);
+        for (int i = 0; i < 3; i++)
+            convolutions(p, conv[i], type[t]);
         for (int back = 0; back < 2; back++)
             for (const int64_t *l = p->device.gpu ? gpu_length : cpu_length; *l; l++)
                 for (const int64_t *k = p->device.gpu ? gpu_tokens : cpu_tokens; *k; k++) {

@@ -260,7 +260,7 @@ int main(int argc, char **argv)
     p.peers = (p.device.gpu || p.quick) && one_host(r) && !hosts && r->n_ranks > 1 && !o.tf32;
     p.zone[PROFILE_SYM] = p.peers ? p.zone[PROFILE_IN] / 2 : 0;
     hap_segments(r, p.zone[PROFILE_SYM], &(int64_t){2 * p.zone[PROFILE_IN] + p.ids});
-    p.n_expected = p.quick ? 219 : o.colls ? 143 : o.tf32 ? 60 : 503;
+    p.n_expected = p.quick ? 228 : o.colls ? 143 : o.tf32 ? 96 : 569;
     fill(&p);
     measure_step(&p);
     if (!o.colls) {

@@ -250,6 +250,28 @@ static int64_t sums_alike(const walk *w, const syn_instr *in)
     return n;
 }
 
+// Rows of both sides by expert, and where each expert's begin. On sm_90 rows of bf16 are gathered,
+// from which place on each of their tiles is told by an entry of a list.
+static void experts(walk *w, const syn_instr *in, bool dw)
+{
+    int x = in->in[0], y = dw ? in->in[2] : in->out[0], matrices = dw ? in->out[0] : in->in[2];
+    int64_t held = dim(w, matrices, 0), n_rows = rows(w, y), k = last(w, x), n = last(w, y);
+    int64_t lists =
+        2 * round_up(n_rows * 4, COST_CUDA_ALIGN) + round_up((held + 1) * 4, COST_CUDA_ALIGN);
+    if (elem(w, x) != 2) {
+        takes(w, lists);
+        return;
+    }
+    int64_t places = (n_rows / IR_CUDA_EXPERT_ROWS + held) * IR_CUDA_EXPERT_ROWS;
+    int64_t pairs = dw ? held * ((k + IR_CUDA_EXPERT_PAIR - 1) / IR_CUDA_EXPERT_PAIR)
+                       : n_rows / IR_CUDA_EXPERT_PAIR + held;
+    int64_t across = (n + IR_CUDA_EXPERT_COLUMNS - 1) / IR_CUDA_EXPERT_COLUMNS;
+    takes(w, lists + 2 * round_up(places * 4, COST_CUDA_ALIGN) + COST_CUDA_ALIGN +
+                 round_up(pairs * across * IR_CUDA_EXPERT_ENTRY, COST_CUDA_ALIGN) +
+                 round_up(places * k * 2, COST_CUDA_ALIGN) +
+                 (dw ? round_up(places * n * 2, COST_CUDA_ALIGN) : 0));
+}
+
 static void op(walk *w, const syn_instr *in)
 {
     const ir_node *n = &w->p->g->nodes.p[in->node];
@@ -299,12 +321,9 @@ static void op(walk *w, const syn_instr *in)
         break;
     }
     case IR_ROLE_experts:
-    case IR_ROLE_experts_dw: { // rows of both sides by expert, and where each expert's begin
-        bool dw = ir_op_of(n->op)->role == IR_ROLE_experts_dw;
-        int64_t list = round_up(rows(w, dw ? in->in[2] : in->out[0]) * 4, COST_CUDA_ALIGN);
-        takes(w, 2 * list + (dim(w, dw ? in->out[0] : in->in[2], 0) + 1) * 4);
+    case IR_ROLE_experts_dw:
+        experts(w, in, row->role == IR_ROLE_experts_dw);
         break;
-    }
     case IR_ROLE_mixture:
         takes(w, rows(w, in->out[0]) * y * 4);
         break;

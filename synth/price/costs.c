@@ -206,9 +206,12 @@ static double part_seconds(const syn_costs *c, int node, const syn_node_cut *cut
             part[k++] = (ir_part){cut->factor[a], n[a], lo[a]};
     ir_node_work(c->g, c->f, node, part, k, &flops, &bytes);
     ir_op op = c->g->nodes.p[node].op;
+    int device = c->mesh->cluster_class[cls];
     bool comes = ir_op_of(op)->flags & IR_RECV && c->m->port_bandwidth > 0;
-    return (comes ? bytes / c->m->port_bandwidth : 0) +
-           cost_op(c->m, c->mesh->cluster_class[cls], op, flops, bytes);
+    double sec = cost_op(c->m, device, op, flops, bytes);
+    if (ir_channels_of_group(c->g, node) < COST_NARROW_CHANNELS)
+        sec = fmax(sec, cost_op_narrow(c->m, device, op, flops));
+    return (comes ? bytes / c->m->port_bandwidth : 0) + sec;
 }
 
 // Does the work depend on where a part begins? A causal attention's does, if its queries are cut.

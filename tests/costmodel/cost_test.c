@@ -21,6 +21,11 @@ START_TEST(ops_by_roofline)
     near(cost_op(&m, 0, IR_OP_linear, 6e9, 8e6), 6e9 / (0.6 * 10e12) + 2e-6);
     ck_assert_double_eq(cost_op(&m, 0, IR_OP_linear, 0, 0), 0); // no rows, no launch
     near(cost_op(&m, 0, IR_OP_transpose, 0, 8e6), 8e6 / (0.8 * 1e12) + 2e-6);
+    // Of few channels a group: by the f32 peak, whatever the precision; on a CPU as others.
+    m.math = COST_BF16;
+    near(cost_op_narrow(&m, 0, IR_OP_conv, 6e9), 6e9 / (0.23 * 10e12) + 2e-6);
+    ck_assert_double_eq(cost_op_narrow(&m, 1, IR_OP_conv, 6e9), 0);
+    ck_assert_double_eq(cost_op_narrow(&m, 0, IR_OP_conv, 0), 0);
     near(cost_launch(&m, 0), 2e-6);
     near(cost_launch(&m, 1), 1e-6);
     near(cost_copy(&m, 1, 5e6), 1e-3 + 1e-6); // read and written

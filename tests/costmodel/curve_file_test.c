@@ -47,6 +47,8 @@ START_TEST(curves_are_interpolated)
     near(cost_op(&m, 0, IR_OP_linear, 1e8, 1), 1e-4);
     near(cost_op(&m, 0, IR_OP_linear, 1e7, 1), sqrt(1e-5 * 1e-4)); // half way in both logarithms
     near(cost_op(&m, 0, IR_OP_linear, 3, 1), 1e-5);
+    near(cost_op(&m, 0, IR_OP_expert_linear, 1e8, 1), 1e-4); // as a matmul of so many rows
+    near(cost_op(&m, 0, IR_OP_room_linear, 1e8, 1), 1e-4);
     near(cost_op(&m, 0, IR_OP_linear, 5e9, 1), 5e-3);
     near(cost_op(&m, 0, IR_OP_gelu, 1, 8192), 4e-6);               // by bytes
     near(cost_op(&m, 0, IR_OP_matmul, 6e9, 1), 6e9 / 6e12 + 2e-6); // no curve: formula

@@ -28,12 +28,15 @@ all_before()
 }
 
 for case in mlp,laptop1,auto gpt2-tiny,laptop1,auto bert-tiny,laptop1,auto gpt2-tiny,laptop1,auto,4 \
-    mlp,laptop,dp-prop gpt2-tiny,laptop,auto gpt2-tiny,laptop,zero gpt2-tiny,laptop,tp bert-tiny,laptop2x2,auto; do
+    routed,laptop1,auto routed,laptop,tp mlp,laptop,dp-prop gpt2-tiny,laptop,auto gpt2-tiny,laptop,zero gpt2-tiny,laptop,tp bert-tiny,laptop2x2,auto; do
     asked torch || break
     IFS=, read -r model cluster strategy micro <<<"$case"
     if [ "$cluster" = laptop1 ] && ! $on_one || [ "$cluster" != laptop1 ] && [ "$gpus" -lt 4 ]; then continue; fi
     ref=tests/torch/$model name=$model-$cluster-$strategy${micro:+-$micro} parts=- graph=examples/$model/graph.json
-    case $model in gpt2*) parts='*.attn.c_attn.bias=3' ;; esac
+    case $model in
+    gpt2*) parts='*.attn.c_attn.bias=3' ;;
+    routed) graph=tests/graphs/routed.json ;;
+    esac
     title "$model on $cluster, $strategy${micro:+, $micro micro-batches}"
     plan "$name" "$graph" "$cluster" --strategy "$strategy" --keep-grads ${micro:+--micro-batches "$micro"} || continue
     from=(--init "$ref/init.safetensors")
@@ -87,6 +90,20 @@ for model in gpt2-tiny bert-tiny; do
     done
     rm -rf "$work/bf16"
 done
+# Experts' rows by the tile kernel where it can: called and captured alike, and near the other kernels.
+if asked bf16 && $on_one; then
+    title "routed on laptop1 in bf16, by tiles and without"
+    plan bf16 tests/graphs/routed.json laptop1 --precision bf16 &&
+        for way in all,off all,on off,on; do
+            run bf16 tiles --cuda "fuse=exact,tiles=${way%,*},graph=${way#*,}" --steps 20 --json --seed 1 $(inputs routed) || continue
+            sed 's/,"ms.*//' "$work/tiles.out" >"$work/tiles.$way.losses"
+        done
+    cmp "$work/tiles.all,off.losses" "$work/tiles.all,on.losses" || fail "captured losses differ from those of the calls"
+    paste -d' ' "$work/tiles.all,on.losses" "$work/tiles.off,on.losses" | sed 's/[^ ]*"loss"://g' |
+        awk '{ d = ($1 - $2) / $1; if (d < 0) d = -d; if (!(d < 1e-3)) bad = 1 } END { exit bad || NR != 20 }' ||
+        fail "losses by tiles are not near those without"
+    rm -rf "$work/bf16"
+fi
 # Rehearsed or not, in every way to run a step: the same losses and parameters. In bf16, whose casts
 # of parameters are made once, behind the load.
 rows=(--init tests/torch/gpt2-tiny/init.safetensors $(inputs gpt2-tiny))

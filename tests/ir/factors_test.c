@@ -264,6 +264,24 @@ static void check_rule(const ir_graph *g, const ir_factors *f, int id, int n, co
     }
 }
 
+// Those that a GPU's matrix units do not take are told by them, gradients too.
+START_TEST(channels_of_groups)
+{
+    factorize("x: input f32 4 16 9 9\n a: param f32 16 1 3 3\n b: param f32 32 4 3 3\n"
+              "c: param f32 6 32 1 1\n t: param f32 6 7 7\n"
+              "y = conv(x, a) stride=1,1 padding=1,1 dilation=1,1 groups=16\n"
+              "z = conv(y, b) stride=1,1 padding=0,0 dilation=1,1 groups=4\n"
+              "u = conv(z, c) stride=1,1 padding=0,0 dilation=1,1\n v = mul(u, t)\n"
+              "l = sum(v) dims=0,1,2,3\n loss l\n");
+    ck_assert_int_eq(ir_channels_of_group(graph, graph_node(graph, "y")), 1);
+    ck_assert_int_eq(ir_channels_of_group(graph, graph_node(graph, "y'dw")), 1);
+    ck_assert_int_eq(ir_channels_of_group(graph, graph_node(graph, "z")), 4);
+    ck_assert_int_eq(ir_channels_of_group(graph, graph_node(graph, "z'dx")), 4);
+    ck_assert_int_eq(ir_channels_of_group(graph, graph_node(graph, "u")), INT64_MAX);
+    ck_assert_int_eq(ir_channels_of_group(graph, graph_node(graph, "v")), INT64_MAX);
+}
+END_TEST
+
 START_TEST(random_graphs)
 {
     for (uint64_t seed = 0; seed < 600; seed++) {
@@ -310,6 +328,7 @@ int main(void)
     tcase_add_test(t, pieces);
     tcase_add_test(t, broadcasts);
     tcase_add_test(t, node_work);
+    tcase_add_test(t, channels_of_groups);
     tcase_add_test(t, random_graphs);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

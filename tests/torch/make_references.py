@@ -19,7 +19,9 @@ import torch
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "examples"))
+sys.path.insert(0, os.path.join(HERE, "..", "graphs"))
 sys.path.insert(0, HERE)
+import make_experts  # noqa: E402
 import models  # noqa: E402
 import philox  # noqa: E402
 from hap_export import load_into, safetensors  # noqa: E402
@@ -32,6 +34,7 @@ RUNS = {
     "bert-tiny": (20, 40, True),
     "bert-moe-tiny": (20, 40, False),
     "vit-tiny": (20, 20, False),
+    "routed": (20, 40, False),
     "gpt2": (2, 16, False),
 }
 
@@ -119,9 +122,11 @@ def make(name: str) -> None:
     folder = os.path.join(HERE, name)
     os.makedirs(folder, exist_ok=True)
     file = lambda f: os.path.join(folder, f)  # noqa: E731
-    with open(os.path.join(HERE, "..", "..", "examples", name, "graph.json")) as f:
+    path = os.path.join(HERE, "..", "graphs", name + ".json")
+    own = os.path.exists(path)
+    with open(path if own else os.path.join(HERE, "..", "..", "examples", name, "graph.json")) as f:
         doc = json.load(f)
-    e = models.build(name)
+    e = make_experts.build(balanced=False) if own else models.build(name)
     start = {n: torch.from_numpy(x) for n, x in philox.initial(doc, SEED).items()}
     safetensors.save(file("init.safetensors"), start)
     missing = load_into(e.module, file("init.safetensors"))

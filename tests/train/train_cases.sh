@@ -350,6 +350,28 @@ crossed_with_one()
         crossed $rows --seed 1
 }
 
+# Rows that go to experts, and pairs, in stages; and the second half of the steps without stages, or in others: PyTorch's
+routed()
+{
+    local graph=tests/graphs/routed.json near=$work/near.yaml start=$work/routed-start.safetensors way first second
+    sed 's/4 GB\/s, latency: 10 us/300 MB\/s, latency: 100 ns/; s/^network:.*/network: {bandwidth: 2 GB\/s, latency: 5 us}/' \
+        clusters/laptop2x2-peers.yaml >"$near"
+    plan one $graph laptop1 && run one start --steps 0 --seed 1 --save "$start" $(inputs routed) &&
+        plan staged $graph "$near" --stages 0@right,1@left --strategy tp --micro-batches 2 && proved staged &&
+        plan other $graph "$near" --stages 0@left,1@right --strategy zero --micro-batches 4 &&
+        plan whole $graph laptop || return
+    paired staged all_reduce FLAT
+    [ "$(grep -c 'op_expert_linear(r' "$work/staged/program.c")" = 8 ] || fail "rows go not to experts in both stages"
+    for way in "staged whole" "whole staged" "staged other" "other staged"; do
+        read -r first second <<<"$way"
+        title "routed: 10 steps of plan $first, 10 of plan $second, beside PyTorch"
+        run $first half --steps 10 --json $(inputs routed) --init "$start" --save "$work/half.safetensors" &&
+            run $second rest --steps 10 --json $(inputs routed) --init "$work/half.safetensors" --save "$work/rest.safetensors" || return
+        cat "$work/half.out" "$work/rest.out" >"$work/both.out"
+        compare torch $torch/routed "$work/both.out" - "$work/rest.safetensors" "$start" -
+    done
+}
+
 together()
 {
     local peers=$work/peers.yaml experts=tests/graphs/experts.json
@@ -363,6 +385,7 @@ together()
         fail "no tokens go to experts: this tests nothing"
     crossed_with_one examples/bert-moe-tiny/graph.json bert-moe-tiny "$peers" 0-3@right,4-9@left --strategy hap --micro-batches 2
     crossed_with_one $experts gpt2-tiny "$peers" 0@left,1@right --strategy zero
+    routed
     crossed_with_one tests/graphs/rotary.json gpt2-tiny "$peers" 0@left,1-2@right --strategy dp-prop --micro-batches 2
     crossed_with_one tests/graphs/batch-norm.json mlp "$peers" 0@left,1@right --strategy dp-prop --micro-batches 1
     crossed_with_one tests/graphs/batch-norm.json mlp "$peers" 0@left,1@right --micro-batches 2

@@ -37,6 +37,10 @@ enum {
     CUDA_HEAD_ROOM = 2048,     // MiB of them that one call may
     CUDA_CONV_TIMES = 2,       // bytes of workspace a byte of a convolution's tensors, at most:
     CUDA_CONV_ROOM = 64,       // them in another layout; and MiB beside
+    CUDA_EXPERT_ROWS = 64,     // rows of an expert are rounded up to so many
+    CUDA_EXPERT_PAIR = 256,    // rows of a cluster's tiles of them,
+    CUDA_EXPERT_COLUMNS = 256, // and columns
+    CUDA_EXPERT_ENTRY = 64,    // bytes of their entry in the list
     CUDA_LAST_ROOM = 32        // MiB through which images that lie channels last are turned
 };
 

@@ -7,13 +7,15 @@
 //     room_linear, room_linear_dw   the same of rows that lie by expert, but for empty places
 //     to_rooms, from_rooms          copies of rows: a block finds those of a group and an expert
 //
-// bf16 is multiplied by tensor cores, f32 and f16 by single products. Sums are in f32, in the order
-// of the rows.
+// bf16 is multiplied by tensor cores: on sm_90, large ones, by the tile kernel (tile_experts.h), which
+// gathers rows first. f32 and f16 are multiplied by single products. Sums are in f32, in the order of
+// the rows.
 
 #include <mma.h>
 
 #include "cuda/device/cuda_room.h"
 #include "cuda/kernels/cuda_places.cuh"
+#include "cuda/kernels/tile_experts.h"
 
 namespace wmma = nvcuda::wmma;
 
@@ -222,13 +224,33 @@ template <bool A_K, bool B_N> __device__ void multiply_bf16(const product &p)
 
 // --- calls ---
 
-// x [rows, k] and y [rows, n], w [experts, k, n] or, trans, [experts, n, k].
+// x [rows, k] and y [rows, n], w [experts, k, n] or, trans, [experts, n, k]. dw: w is the result.
 struct experts {
     int64_t rows, k, n, held;
     view x, y, w;
+    bool trans, dw;
     by_expert list;
     bool quick;
+    char *room; // of the tile kernel; NULL: another one
 };
+
+static tile_experts tiles_of(cuda_context *x, const experts &v)
+{
+    return {v.x.p,     v.w.p,     v.y.p,        v.rows, v.k, v.n, v.held, v.trans, v.w.type == HAP_F32,
+            v.list.x, v.list.y, v.list.first, cuda_sms(x)};
+}
+
+// By the tile kernel: from so many products on it is worth its lists, or wherever it can.
+static bool by_tiles(cuda_context *x, const experts &v)
+{
+    const bool result = v.dw ? v.w.type == HAP_F32 || v.w.type == HAP_BF16 : v.y.type == HAP_BF16;
+    const bool bf16 = v.x.type == HAP_BF16 && (v.dw ? v.y : v.w).type == HAP_BF16 && result;
+    const double products = (double)v.rows * (double)v.k * (double)v.n;
+    const tile_experts t = tiles_of(x, v);
+    if (!bf16 || x->options.tiles == HAP_CUDA_tiles_off) return false;
+    return (products >= 1e8 || x->options.tiles == HAP_CUDA_tiles_all) &&
+           !tile_experts_why_not(&t, v.dw);
+}
 
 template <bool TENSOR, bool A_K, bool B_N> __device__ inline void multiply(const product &p)
 {
@@ -320,10 +342,16 @@ static const char *make_lists(cuda_context *x, const hap_op_call *c, experts *v,
     *any = v->rows * v->held * v->k * v->n > 0;
     if (!*any) return NULL;
     int64_t list = ceil_div(v->rows * (int64_t)sizeof(int), 256) * 256;
+    int64_t lists = 2 * list + ceil_div((v->held + 1) * (int64_t)sizeof(int), 256) * 256, tiles = 0;
     const char *why = NULL;
-    char *work = (char *)cuda_work(x, 2 * list + (v->held + 1) * (int64_t)sizeof(int), &why);
+    if (by_tiles(x, *v)) {
+        const tile_experts t = tiles_of(x, *v);
+        tiles = tile_experts_room(&t, v->dw);
+    }
+    char *work = (char *)cuda_work(x, lists + tiles, &why);
     if (!work) return why;
     v->list = {(int *)work, (int *)(work + list), (int *)(work + 2 * list)};
+    v->room = tiles > 0 ? work + lists : NULL;
     return NULL;
 }
 
@@ -337,7 +365,8 @@ static const char *experts_of(cuda_context *x, const hap_op_call *c, const hap_t
     row_map<3> map;
     int64_t rows = leading(&map, a, y);
     *v = {rows,       a->local[a->rank - 1], y->local[y->rank - 1], w->local[0],
-          view_of(a),         view_of(y),            view_of(w),            {},          false};
+          view_of(a), view_of(y),            view_of(w),            trans,
+          c->out[0] == w};
     if (!map.takes(0, a, 1) || !map.takes(1, index, 0) || !map.takes(2, y, 1) ||
         w->local[1 + trans] != v->k || w->local[2 - trans] != v->n)
         return cuda_fail("shapes do not fit");
@@ -349,20 +378,28 @@ static const char *experts_of(cuda_context *x, const hap_op_call *c, const hap_t
     return launched();
 }
 
-static const char *multiply_rows(cuda_context *x, const experts &v, bool trans)
+static const char *multiply_rows(cuda_context *x, const experts &v)
 {
+    if (v.room) {
+        const tile_experts t = tiles_of(x, v);
+        return tile_experts_rows(&t, v.room, x->stream);
+    }
     bool tensor = v.x.type == HAP_BF16 && v.w.type == HAP_BF16;
     int64_t tile = tensor ? LARGE : SMALL, tiles = v.rows / tile + v.held;
     if (tiles > 65535) return cuda_fail("not supported: %lld rows of experts", (long long)v.rows);
     dim3 grid((unsigned)ceil_div(v.n, tile), (unsigned)tiles);
-    auto run = tensor ? (trans ? rows_by_experts<true, true> : rows_by_experts<true, false>)
-                      : (trans ? rows_by_experts<false, true> : rows_by_experts<false, false>);
+    auto run = tensor ? (v.trans ? rows_by_experts<true, true> : rows_by_experts<true, false>)
+                      : (v.trans ? rows_by_experts<false, true> : rows_by_experts<false, false>);
     run<<<grid, THREADS, 0, x->stream>>>(v);
     return launched();
 }
 
 static const char *multiply_dw(cuda_context *x, const experts &v)
 {
+    if (v.room) {
+        const tile_experts t = tiles_of(x, v);
+        return tile_experts_dw(&t, v.room, x->stream);
+    }
     bool tensor = v.x.type == HAP_BF16 && v.y.type == HAP_BF16;
     int64_t tile = tensor ? LARGE : SMALL;
     if (ceil_div(v.k, tile) > 65535)
@@ -383,7 +420,7 @@ CUDA_ROW(expert_linear)
     cuda_axis held = cuda_axis_of(w, 0);
     bool none = v.k == 0 || v.held == 0;
     if (none || v.held < cuda_axis_size(&held)) CUDA_TRY(cuda_fill(x->stream, y, 0));
-    return none ? NULL : multiply_rows(x, v, trans);
+    return none ? NULL : multiply_rows(x, v);
 }
 
 CUDA_ROW(expert_linear_dw)
@@ -520,7 +557,8 @@ static const char *rooms_of(cuda_context *x, const hap_op_call *c, const hap_ten
     if (a->rank != 4 || y->rank != 4 || w->rank != 3 || index->rank != 2)
         return cuda_fail("shapes do not fit");
     *v = {cuda_entries(a, 0, 3), a->local[3], y->local[3], w->local[0],
-          view_of(a),            view_of(y),  view_of(w),  {},          false};
+          view_of(a),            view_of(y),  view_of(w),  trans,
+          c->out[0] == w};
     for (int d = 0; d < 3; d++)
         if (a->local[d] != y->local[d]) return cuda_fail("shapes do not fit");
     if (w->local[0] != a->local[0] || w->local[1 + trans] != v->k || w->local[2 - trans] != v->n ||
@@ -541,7 +579,7 @@ CUDA_ROW(room_linear)
     experts v;
     CUDA_TRY(rooms_of(x, c, y, c->in[2], trans, &v, &any));
     if (y->elements > 0) CUDA_TRY(cuda_fill(x->stream, y, 0));
-    return any ? multiply_rows(x, v, trans) : NULL;
+    return any ? multiply_rows(x, v) : NULL;
 }
 
 CUDA_ROW(room_linear_dw)

@@ -56,6 +56,11 @@ typedef struct tile_args {
     uint64_t patience;         // ns
 } tile_args;
 
+// The map of a matrix of `rows` rows of `cols` elements, `apart` elements from each other, in
+// boxes.
+const char *tile_map(CUtensorMap *map, const void *p, bool wide, int64_t rows, int64_t cols,
+                     int64_t apart, int box_cols, int box_rows);
+
 // a_t, b_t: rows of the operand are steps of k.
 typedef const char *tile_launch(const tile_args *p, bool a_t, bool b_t, int clusters,
                                 cudaStream_t s);

@@ -62,9 +62,8 @@ const char *tile_why_not(const tile_call *c)
     return NULL;
 }
 
-// A matrix of `rows` rows of `cols` elements, `apart` elements from each other, in boxes.
-static const char *map_of(CUtensorMap *map, const void *p, bool wide, int64_t rows, int64_t cols,
-                          int64_t apart, int box_cols, int box_rows)
+const char *tile_map(CUtensorMap *map, const void *p, bool wide, int64_t rows, int64_t cols,
+                     int64_t apart, int box_cols, int box_rows)
 {
     const char *why = NULL;
     const cuda_driver *d = cuda_driver_get(&why);
@@ -84,7 +83,7 @@ static const char *map_of(CUtensorMap *map, const void *p, bool wide, int64_t ro
 static const char *matrix_of(const tile_call *c, tile_matrix *to, const void *p, bool wide,
                              int64_t rows, int64_t cols, int64_t apart, int box_cols, int box_rows)
 {
-    if (!by_mma(c)) return map_of(&to->map, p, wide, rows, cols, apart, box_cols, box_rows);
+    if (!by_mma(c)) return tile_map(&to->map, p, wide, rows, cols, apart, box_cols, box_rows);
     to->rows.data = (char *)(uintptr_t)p, to->rows.apart = apart;
     return NULL;
 }

@@ -276,15 +276,10 @@ __device__ inline void multiply_tiles(const tile_args &p, const memory<F> &m, in
     }
 }
 
-template <class F, ending END, bool A_T, bool B_T>
-__global__ void __launch_bounds__(F::THREADS, 1) kernel(const __grid_constant__ tile_args p)
+// All barriers of both blocks of the cluster, before either uses one.
+template <class F> __device__ inline void make_barriers(const memory<F> &m)
 {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    extern __shared__ __align__(1024) char shared[];
-    const memory<F> m(shared_address(shared));
     if (m.a % 1024) __trap(); // swizzles go by addresses
-    const uint32_t block = block_of_cluster();
-    const int group = (int)threadIdx.x / 128, thread = (int)threadIdx.x % 128;
     if (threadIdx.x == 0) {
         for (int s = 0; s < F::STAGES; s++) {
             barrier_init(m.full(s), 1);
@@ -298,6 +293,17 @@ __global__ void __launch_bounds__(F::THREADS, 1) kernel(const __grid_constant__ 
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     cluster_wait();
+}
+
+template <class F, ending END, bool A_T, bool B_T>
+__global__ void __launch_bounds__(F::THREADS, 1) kernel(const __grid_constant__ tile_args p)
+{
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    extern __shared__ __align__(1024) char shared[];
+    const memory<F> m(shared_address(shared));
+    const uint32_t block = block_of_cluster();
+    const int group = (int)threadIdx.x / 128, thread = (int)threadIdx.x % 128;
+    make_barriers(m);
     if (group == 0) {
         registers_down<F::MOVERS>();
         if (thread == 0)

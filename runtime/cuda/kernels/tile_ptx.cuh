@@ -275,6 +275,15 @@ __device__ inline void load_matrices(uint32_t from, uint32_t *v)
                  : "r"(from)
                  : "memory");
 }
+__device__ inline uint4 load_shared_vector(uint32_t from)
+{
+    uint4 v;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(from)
+                 : "memory");
+    return v;
+}
 __device__ inline float load_shared_one(uint32_t from)
 {
     float v;

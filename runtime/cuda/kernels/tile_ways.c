@@ -20,8 +20,7 @@ enum {
 };
 enum { MOST_TILES = 6, MOST_PARTS = 16 }; // of a share; clusters to each of its tiles
 
-// Rows of clusters that a group of the list has: those in flight then make about a square.
-static int group_rows(int rows, int cols, int clusters)
+int tile_group_rows(int rows, int cols, int clusters)
 {
     int g = 1;
     while ((int64_t)(g + 1) * (g + 1) * rows <= (int64_t)clusters * cols)
@@ -38,7 +37,7 @@ static int whole_tiles(const tile_shape *s, int64_t m, int64_t n, int64_t k, int
     const bool side = s->rows > s->cols;
     const int tall = side ? 1 : 2, wide = side ? 2 : 1; // a cluster's tiles
     const int rows = down / tall, cols = right / wide;
-    const int group = group_rows(tall * s->rows, wide * s->cols, sms / 2);
+    const int group = tile_group_rows(tall * s->rows, wide * s->cols, sms / 2);
     const int steps = (int)((k + K_STEP - 1) / K_STEP);
     int count = 0;
     for (int from = 0; from < rows; from += group)

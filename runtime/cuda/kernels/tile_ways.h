@@ -33,6 +33,8 @@ typedef struct tile_share {
     int clusters, tiles;
 } tile_share;
 
+// Rows of clusters' tiles that a group of the list has: those in flight then make about a square.
+int tile_group_rows(int rows, int cols, int clusters);
 // The list of all tiles of an m x n result for clusters of `sms` processors, without waits and
 // signals: groups of rows, as many that the operands of the tiles in flight are few. Returns the
 // entries, which are written if `list` is not NULL.
