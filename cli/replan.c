@@ -354,6 +354,10 @@ static bool plan_again(replan *x)
     if (!argv) return false;
     int code = cli_capture(x->arena, argv, NULL, 0, &out);
     unlink(cluster.p);
+    if (cli_signals > 0) {
+        fprintf(stderr, "hapc: interrupted\n");
+        return false;
+    }
     if (out.n) fprintf(stderr, "%.*s", HB_ARG(out));
     if (code != 0) cli_error(CLI_FAILED, "there is no plan for the devices that are left");
     return code == 0;
@@ -585,7 +589,7 @@ bool replan_next(replan *x, run_job *job, const run_outcome *out, int *code)
     int left;
     bool some = (gone_of(x, &left), left < x->n) || !as_said(x);
     if (some && !taken && !plan_again(x)) {
-        *code = CLI_FAILED;
+        *code = cli_signals > 0 ? CLI_INTERRUPTED : CLI_FAILED;
         return false;
     }
     number(x, !some);
