@@ -132,6 +132,8 @@ said rank "^hapc: goes on without slow of $host on 3 devices: "
 said rank '^hapc: goes on on 4 devices: '
 
 title "a rank stops here"
+gone=$(sh -c 'echo $$')
+mkdir "$work/stop" && touch "$work/stop/.left-$(hostname)-$gone.yaml" "$work/stop/.next-$(hostname)-$gone.yaml" "$work/stop/.left-other-$gone.yaml"
 echo 100 >"$work/pace"
 begin stop
 wait_for stop '"step":7,' out
@@ -139,6 +141,7 @@ kill -STOP "$(ranks here | tail -n 1)"
 wait_for stop '^hapc: goes on without cpu' err
 echo 10 >"$work/pace"
 ended stop
+[ "$(ls -A "$work/stop" | grep '^\.')" = ".left-other-$gone.yaml" ] || fail "left: $(ls -A "$work/stop")"
 
 title "what cannot go on"
 usage() { # PATTERN OPTIONS…
