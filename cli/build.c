@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,6 +23,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+volatile sig_atomic_t cli_signals;
+
 int cli_capture(hb_arena *a, char *const *argv, char *const *env, int seconds, hb_str *out)
 {
     int fd[2];
@@ -35,6 +38,7 @@ int cli_capture(hb_arena *a, char *const *argv, char *const *env, int seconds, h
     }
     if (pid == 0) {
         setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
         dup2(fd[1], STDOUT_FILENO);
         dup2(fd[1], STDERR_FILENO);
         close(fd[0]);
@@ -48,16 +52,17 @@ int cli_capture(hb_arena *a, char *const *argv, char *const *env, int seconds, h
     close(fd[1]);
     hb_buf b = {.arena = a};
     double end = now() + seconds;
+    int signals = cli_signals;
     bool late = false;
     for (;;) {
+        enum { TICK_MS = 200 }; // a signal may come right before poll
         struct pollfd p = {fd[0], POLLIN, 0};
-        int wait = seconds ? (int)((end - now()) * 1000) : -1;
-        if (seconds && wait <= 0) {
+        if ((seconds && now() >= end) || cli_signals != signals) {
             late = true;
             kill(-pid, SIGKILL);
             break;
         }
-        if (poll(&p, 1, wait) <= 0) continue;
+        if (poll(&p, 1, TICK_MS) <= 0) continue;
         char text[4096];
         ssize_t n = read(fd[0], text, sizeof text);
         if (n < 0 && errno == EINTR) continue;

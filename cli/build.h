@@ -7,10 +7,17 @@
 #ifndef HAP_CLI_BUILD_H
 #define HAP_CLI_BUILD_H
 
+#include <signal.h>
+
 #include "ir/base/arena.h"
 
+// So many of SIGINT, SIGTERM and SIGHUP have come since `supervise` was first called, which counts
+// them in place of ending hapc.
+extern volatile sig_atomic_t cli_signals;
+
 // Runs a command, waits, collects what it writes to stdout and stderr. Returns its exit code, 128 +
-// signal, or -1 if it could not be started or ran longer than `seconds` (0: no limit).
+// signal, or -1 if it could not be started, ran longer than `seconds` (0: no limit) or was ended
+// for one of cli_signals. It ends with hapc, however that ends.
 int cli_capture(hb_arena *a, char *const *argv, char *const *env, int seconds, hb_str *out);
 
 // The words of a command line as a shell reads them, quotes taken off; NULL-terminated.

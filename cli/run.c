@@ -229,7 +229,7 @@ static int run_plan(hb_arena *a, const run_options *o, run_job *j)
         code = run_ranks(a, o, j, &out);
         if (!x || !replan_next(x, j, &out, &code)) return code;
         code = prepare(a, o, replan_dir(x), j);
-        if (code != CLI_GO) return code;
+        if (code != CLI_GO) return cli_signals > 0 ? CLI_INTERRUPTED : code;
     }
 }
 

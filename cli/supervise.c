@@ -15,17 +15,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/build.h"
 #include "cli/cli.h"
 #include "cli/watch.h"
 
 enum { TICK_MS = 100, START_SECONDS = 60, FILE_SECONDS = 600 };
 
-static volatile sig_atomic_t stop_signals; // so many of SIGINT, SIGTERM, SIGHUP
-
 static void on_signal(int sig)
 {
     (void)sig;
-    stop_signals++;
+    cli_signals++;
 }
 
 static void nap(int ms)
@@ -278,8 +277,8 @@ static int look_after(watch *w, int fd, int *status, bool *ended)
         if (!*ended) watch_look_for_dead(w);
         reap(w, status, ended);
         if (*ended) return -1;
-        if (stop_signals > 0 && !w->asked && !ask_to_end(w)) return CLI_INTERRUPTED;
-        if (stop_signals > 1) return CLI_INTERRUPTED;
+        if (cli_signals > 0 && !w->asked && !ask_to_end(w)) return CLI_INTERRUPTED;
+        if (cli_signals > 1) return CLI_INTERRUPTED;
         say_what_is_done(w);
         look_for_move(w);
         if (w->dead >= 0 && watch_now() - w->dead_since > patience(w)) { // mpirun has not seen it

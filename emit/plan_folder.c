@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,11 +213,19 @@ static bool put_all(hb_arena *a, const folder *f, const char *dir, hb_str *why)
            emit_consts(a, f->g, f->graph_path, consts.p, &any, why) && manifest_write(a, dir, why);
 }
 
+// The name of a folder beside the target for this process: "plan.tmp-HOST-PID".
+static hb_str beside(hb_arena *a, const char *target, const char *what)
+{
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    return hb_fmt(a, "%s.%s-%s-%ld", target, what, host, (long)getpid());
+}
+
 // Puts the finished folder tmp where target is, an old plan or nothing.
 static bool swap_in(hb_arena *a, const char *tmp, const char *target, bool replace, hb_str *why)
 {
     names others = {0};
-    hb_str old = hb_fmt(a, "%s.old%ld", target, (long)getpid());
+    hb_str old = beside(a, target, "old");
     int back;
     if (replace && !move_others(a, target, tmp, &others, why)) return false;
     bool away = !replace || rename(target, old.p) == 0;
@@ -230,6 +239,41 @@ static bool swap_in(hb_arena *a, const char *tmp, const char *target, bool repla
     else if (replace && !move_all(a, &others, tmp, target, &back))
         *why = hb_fmt(a, "%.*s; %s/%s is in %s now", HB_ARG(*why), target, others.p[back].p, tmp);
     return false;
+}
+
+// It is the name of one that a process of this host left, which is gone.
+static bool is_left(hb_arena *a, hb_str path, const char *target, const char *what)
+{
+    hb_str mine = beside(a, target, what);
+    const char *pid = strrchr(mine.p, '-') + 1;
+    size_t n = (size_t)(pid - mine.p);
+    char *end = NULL;
+    if (path.n <= n || memcmp(path.p, mine.p, n) != 0) return false;
+    long x = strtol(path.p + n, &end, 10);
+    return x > 0 && !*end && kill((pid_t)x, 0) != 0 && errno == ESRCH;
+}
+
+// Clears what a hapc that was killed left beside the target. What is no part of a plan it had moved
+// there: that goes into the new plan, or stays where it is.
+static void sweep(hb_arena *a, const char *target)
+{
+    const char *slash = strrchr(target, '/');
+    hb_str parent = slash ? hb_str_n(a, target, (size_t)(slash - target) + 1) : HB_STR("./");
+    names all = {0};
+    if (!entries(a, parent.p, &all)) return;
+    for (int i = 0; i < all.n; i++) {
+        hb_str path = hb_fmt(a, "%.*s%s", slash ? (int)parent.n : 0, parent.p, all.p[i].p);
+        names in = {0};
+        if (!is_left(a, path, target, "tmp") && !is_left(a, path, target, "old")) continue;
+        hb_str curves = manifest_curves(a, path.p);
+        if (!entries(a, path.p, &in)) continue;
+        for (int k = 0; k < in.n; k++) {
+            hb_str to = hb_fmt(a, "%s/%s", target, in.p[k].p);
+            if (!is_ours(in.p[k], curves) && !exists(to.p))
+                (void)!rename(hb_fmt(a, "%s/%s", path.p, in.p[k].p).p, to.p);
+        }
+        remove_plan(a, path.p);
+    }
 }
 
 // f, if NULL, is of e.
@@ -255,14 +299,17 @@ static bool write_folder(hb_arena *a, const folder *f, const emit_plan *e, const
         return false;
     }
     folder of_plan = f ? *f : texts_of(a, e);
-    hb_str tmp = hb_fmt(a, "%s.tmp%ld", target.p, (long)getpid());
+    hb_str tmp = beside(a, target.p, "tmp");
     if (mkdir(tmp.p, 0777) != 0) {
         *why = hb_fmt(a, "%s cannot be made there: %s", target.p, strerror(errno));
         return false;
     }
-    if (put_all(a, &of_plan, tmp.p, why) && swap_in(a, tmp.p, target.p, replace, why)) return true;
-    remove_plan(a, tmp.p);
-    return false;
+    bool ok = put_all(a, &of_plan, tmp.p, why) && swap_in(a, tmp.p, target.p, replace, why);
+    if (ok)
+        sweep(a, target.p);
+    else
+        remove_plan(a, tmp.p);
+    return ok;
 }
 
 void emit_remove_folder(hb_arena *a, const char *dir)

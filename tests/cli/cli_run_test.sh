@@ -225,6 +225,19 @@ cc -c -o "$work/early.o" "$work/early.c" || exit 1
 sed 's/raise(SIGSTOP)/execl("\/bin\/sleep", "sleep", "100", (char *)NULL)/; s/<signal.h>/<unistd.h>/' "$work/early.c" >"$work/gone_early.c"
 cc -c -o "$work/gone_early.o" "$work/gone_early.c" || exit 1
 [ "$n" = 1 ] || broken "gone early" '^rank 1 host .* before its first call: the process died$' CC="cc $work/gone_early.o"
+# hapc itself is killed while it compiles: the compiler ends with it.
+if [ "$backend" = cpu ]; then
+    printf '#!/bin/sh\n[ "$1" = --version ] && exec cc --version\necho $$ >"%s/compiles"\nexec sleep 100\n' "$work" >"$work/slow_cc"
+    chmod +x "$work/slow_cc"
+    CC=$work/slow_cc "${run[@]}" --steps 1 "${inputs[@]}" >"$work/out" 2>"$work/err" &
+    pid=$!
+    for _ in $(seq 100); do [ -s "$work/compiles" ] && break; sleep 0.1; done
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    for _ in $(seq 20); do [ -d "/proc/$(cat "$work/compiles")" ] || break; sleep 0.1; done
+    [ -s "$work/compiles" ] && [ ! -d "/proc/$(cat "$work/compiles")" ] || fail "the compiler is left: $(cat "$work/compiles")"
+fi
+
 # All are gone, and the launcher hangs.
 sed 's/if (rank.*) exec/sleep(3);\n    if (rank) exec/' "$work/gone_early.c" >"$work/all_gone.c"
 cc -c -o "$work/all_gone.o" "$work/all_gone.c" || exit 1

@@ -77,6 +77,20 @@ done
 [ "$(cat "$work/plan/build/notes")" = mine ] || wrong "a note in build/ is lost"
 [ -L "$work/plan/report.txt" ] && wrong "the report went through a link"
 
+# What a hapc that was killed left is cleared, and what it had moved goes back; nobody else's is touched.
+gone=$(sh -c 'echo $$')
+left=$work/plan.tmp-$(hostname)-$gone
+cp -r "$work/plan" "$left" && rm -rf "$left"/runs "$left"/build "$left"/link "$left"/weights "$left"/report.txt
+echo moved >"$left/step-9" && echo other >"$left/runs"
+cp -r "$work/plan" "$work/plan.old-$(hostname)-$gone" && rm -rf "$work/plan.old-$(hostname)-$gone"/{runs,build,link,weights}
+mkdir "$work/plan.tmp-$(hostname)-$$" "$work/plan.tmp-another-$gone" "$work/plan.tmp-$(hostname)-$gone.mine"
+plan "$work/plan" || wrong "no plan beside what was left"
+[ "$(cat "$work/plan/step-9")" = moved ] && [ "$(cat "$work/plan/runs/a/w")" = weights ] || wrong "what a killed hapc had moved is lost"
+[ "$(ls "$left")" = runs ] && [ "$(cat "$left/runs")" = other ] || wrong "not cleared, or lost: $(ls "$left")"
+[ -e "$work/plan.old-$(hostname)-$gone" ] && wrong "an old plan is left"
+for f in "$(hostname)-$$" "another-$gone" "$(hostname)-$gone.mine"; do rmdir "$work/plan.tmp-$f" || wrong "plan.tmp-$f is gone"; done
+rm -r "$left" "$work/plan/step-9"
+
 # A link to a plan folder stays a link.
 ln -s plan "$work/latest"
 plan "$work/latest" || wrong "no plan through a link"

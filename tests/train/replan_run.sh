@@ -132,6 +132,8 @@ said rank "^hapc: goes on without slow of $host on 3 devices: "
 said rank '^hapc: goes on on 4 devices: '
 
 title "a rank stops here"
+gone=$(sh -c 'echo $$')
+mkdir "$work/stop" && touch "$work/stop/.left-$(hostname)-$gone.yaml" "$work/stop/.next-$(hostname)-$gone.yaml" "$work/stop/.left-other-$gone.yaml"
 echo 100 >"$work/pace"
 begin stop
 wait_for stop '"step":7,' out
@@ -139,6 +141,25 @@ kill -STOP "$(ranks here | tail -n 1)"
 wait_for stop '^hapc: goes on without cpu' err
 echo 10 >"$work/pace"
 ended stop
+[ "$(ls -A "$work/stop" | grep '^\.')" = ".left-other-$gone.yaml" ] || fail "left: $(ls -A "$work/stop")"
+
+title "Ctrl-C while the next program is compiled"
+printf '#!/bin/sh\n[ "$1" = --version ] && exec cc --version\n[ -e "%s/slow" ] && { echo $$ >"%s/compiles"; exec sleep 100; }\nexec %s "$@"\n' "$work" "$work" "$CC" >"$work/slow_cc"
+chmod +x "$work/slow_cc"
+echo 100 >"$work/pace"
+CC=$work/slow_cc begin signal
+wait_for signal '"step":7,' out
+touch "$work/slow"
+kill -9 "$(ranks there | tail -n 1)"
+for i in $(seq 300); do [ -s "$work/compiles" ] && break; sleep 0.1; done
+kill -INT "$run_pid"
+begun=$SECONDS
+wait "$run_pid"
+code=$?
+run_pid=
+[ $code = 130 ] && [ $((SECONDS - begun)) -le 10 ] || fail "Ctrl-C: exit $code after $((SECONDS - begun)) s" "$work/signal.err"
+[ -s "$work/compiles" ] && [ ! -d "/proc/$(cat "$work/compiles")" ] || fail "the compiler is left"
+[ -z "$(ranks here)$(ranks there)" ] || fail "ranks are left: $(ranks here) $(ranks there)"
 
 title "what cannot go on"
 usage() { # PATTERN OPTIONS…
