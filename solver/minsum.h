@@ -15,6 +15,12 @@ typedef struct ms_edge {
     const double *table; // [domain a][domain b], row-major; shared tables are fine
 } ms_edge;
 
+// What solves of several problems share: their reductions' tables, known by the pointers of the
+// problems' tables and unaries. Where those stay where they are, as long as the memo lives,
+// problems that differ in a few unaries are reduced in little time.
+typedef struct ms_memo ms_memo;
+ms_memo *ms_memo_new(hb_arena *a);
+
 typedef struct ms_problem {
     int n_vars;
     const int *domain;          // >= 1
@@ -22,6 +28,7 @@ typedef struct ms_problem {
     int n_edges;
     const ms_edge *edge;
     const hb_stop *stop; // NULL, or when to end with the best assignment so far (MS_TOO_LARGE)
+    ms_memo *memo;       // NULL, or of problems over the same tables
 } ms_problem;
 
 typedef enum { MS_OPTIMAL, MS_INFEASIBLE, MS_TOO_LARGE } ms_status;

@@ -9,6 +9,7 @@
 #define HAP_SOLVER_MINSUM_PARTS_H
 
 #include "solver/minsum.h"
+#include "solver/ms_kernel.h"
 #include "solver/solver_limits.h"
 
 // --- ids of small keys (ms_table.c) ---
@@ -40,27 +41,6 @@ int ms_source(ms_tables *t, const double *p, int rows, int cols, const bool **ro
 int ms_part(ms_tables *t, int s, const ms_live *a, const ms_live *b, bool transposed);
 int ms_message(ms_tables *t, double cells);
 ms_table *ms_table_at(ms_tables *t, int id);
-
-// --- the inner loop (ms_kernel.c) ---
-// out[i] = min over x < own of b[x] + c[x][i] (+ d[x][i], if d is not NULL), i < inner.
-typedef void ms_min_rows(double *restrict out, const double *restrict b, const double *restrict c,
-                         const double *restrict d, int own, int inner);
-ms_min_rows *ms_best_min_rows(void);     // of this processor
-double ms_least(const double *x, int n); // n >= 1
-// Rows of tables and vectors over states that begin at multiples of so many doubles, and have as
-// many, run over whole vectors. What lies behind the last state is finite and not read.
-static inline int ms_padded(int n)
-{
-    return (n + MS_LANES - 1) / MS_LANES * MS_LANES;
-}
-// What one end of an edge hands to the other: h = share * th - own, to[k] = min over i < n of
-// h[i] + table[i][k], k < width; with `settle` own becomes -h. All rows padded.
-typedef void ms_hand_over(double *restrict to, double *restrict own, double *restrict h,
-                          const double *restrict th, double share, const double *restrict table,
-                          int n, int width, bool settle);
-ms_hand_over *ms_best_hand_over(void);
-// min over i of x[i] - y[i]; where both are infinite i does not count.
-double ms_least_difference(const double *x, const double *y, int n);
 
 // --- one elimination (ms_step.c) ---
 // The message of a variable with `own` states to the n_loops variables it met: a table over them,

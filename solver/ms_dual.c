@@ -59,13 +59,13 @@ static void shake(const ms_dual *d, const double *f, const double *t, int na, in
                   const double *A, const double *B, double *to_a, double *to_b)
 {
     double *restrict h = d->h, *restrict x = d->x;
-    d->run(h, B, t, NULL, nb, ms_padded(na));
+    d->kernels->min_rows(h, B, t, NULL, nb, ms_padded(na));
     for (int i = 0; i < na; i++)
         h[i] = (A[i] - h[i]) / 2; // A_i - h_i with h_i = (A_i + min_k (F_ik + B_k)) / 2
-    d->run(to_b, h, f, NULL, na, ms_padded(nb));
+    d->kernels->min_rows(to_b, h, f, NULL, na, ms_padded(nb));
     for (int k = 0; k < nb; k++)
         x[k] = -to_b[k];
-    d->run(to_a, x, t, NULL, nb, ms_padded(na));
+    d->kernels->min_rows(to_a, x, t, NULL, nb, ms_padded(na));
 }
 
 void ms_dual_messages(ms_dual *d, const ms_dual_edge *e, const double *A, const double *B,
@@ -107,7 +107,7 @@ double ms_dual_bound(const ms_dual *d)
 {
     double lb = 0;
     for (int v = 0; v < d->p->n_vars; v++)
-        lb += ms_least(d->th[v], d->p->domain[v]);
+        lb += d->kernels->least(d->th[v], d->p->domain[v]);
     return lb;
 }
 
@@ -121,7 +121,7 @@ void ms_dual_sweep(ms_dual *d, bool back)
 void ms_dual_slacks(const ms_dual *d, double **slack)
 {
     for (int v = 0; v < d->p->n_vars; v++) {
-        double m = ms_least(d->th[v], d->p->domain[v]);
+        double m = d->kernels->least(d->th[v], d->p->domain[v]);
         for (int i = 0; i < d->p->domain[v]; i++)
             slack[v][i] = d->th[v][i] - m;
     }
@@ -131,14 +131,14 @@ void ms_dual_slacks(const ms_dual *d, double **slack)
         int na = d->p->domain[e->a], nb = d->p->domain[e->b];
         for (int j = 0; j < nb; j++)
             x[j] = -e->to_b[j];
-        d->run(d->h, x, e->t, NULL, nb, ms_padded(na));
+        d->kernels->min_rows(d->h, x, e->t, NULL, nb, ms_padded(na));
         for (int i = 0; i < na; i++) {
             double r = d->h[i] - e->to_a[i];
             slack[e->a][i] += r > 0 ? r : 0;
         }
         for (int i = 0; i < na; i++)
             x[i] = -e->to_a[i];
-        d->run(d->h, x, e->f, NULL, na, ms_padded(nb));
+        d->kernels->min_rows(d->h, x, e->f, NULL, na, ms_padded(nb));
         for (int j = 0; j < nb; j++) {
             double r = d->h[j] - e->to_b[j];
             slack[e->b][j] += r > 0 ? r : 0;
@@ -154,20 +154,14 @@ static void pass(ms_dual *d, bool back, bool last)
 {
     const ms_problem *p = d->p;
     for (int s = 0; s < p->n_vars; s++) {
-        int v = back ? p->n_vars - 1 - s : s, n = p->domain[v], width = ms_padded(n), higher = 0;
+        int v = back ? p->n_vars - 1 - s : s, higher = 0;
         const ms_half *begin = d->half + d->first[v], *end = d->half + d->first[v + 1];
-        double *th = d->th[v];
-        memcpy(th, d->u[v], sizeof *th * (size_t)width);
-        for (const ms_half *e = begin; e < end; e++) {
+        for (const ms_half *e = begin; e < end; e++)
             higher += e->other > v;
-            plus(th, e->own, n);
-        }
-        int lower = (int)(end - begin) - higher;
-        double share = 1.0 / (higher > lower ? higher : lower);
-        for (const ms_half *e = begin; e < end; e++) {
-            if ((e->other > v) == back) continue;
-            d->hand_over(e->to, e->own, d->h, th, share, e->table, n, e->width, last);
-        }
+        int n = (int)(end - begin), lower = n - higher;
+        ms_visit visit = {v, p->domain[v], n, back, d->u[v], begin,
+                          1.0 / (higher > lower ? higher : lower)};
+        d->kernels->visit(&visit, d->th[v], d->h, last);
     }
 }
 
@@ -256,8 +250,7 @@ static void list_halves(ms_dual *d)
 
 void ms_dual_begin(ms_dual *d, hb_arena *arena, const ms_problem *p, ms_messages *m)
 {
-    *d = (ms_dual){.arena = arena, .p = p, .m = m, .run = ms_best_min_rows()};
-    d->hand_over = ms_best_hand_over();
+    *d = (ms_dual){.arena = arena, .p = p, .m = m, .kernels = ms_best_kernels()};
     int widest = 1, n_pairs = 0, *pair = HB_ARRAY(d->arena, int, p->n_edges + 1);
     double most = 0;
     ms_keys *seen = ms_keys_new(d->arena);

@@ -17,13 +17,6 @@ typedef struct ms_dual_edge {
     double *to_a, *to_b; // messages
 } ms_dual_edge;
 
-// An edge as seen from one end.
-typedef struct ms_half {
-    double *own, *to;    // messages to this end, to the other
-    const double *table; // [own][padded other]
-    int other, width;    // variable there, its padded domain
-} ms_half;
-
 typedef struct ms_messages {
     double **to_a, **to_b; // by edge of a problem, padded
     double *all;           // that they all lie in
@@ -43,8 +36,7 @@ typedef struct ms_dual {
     double *old;   // scratch of all messages, NULL until needed
     int *first;    // by variable: its half edges, half[first[v]] .. half[first[v + 1]]
     ms_half *half;
-    ms_min_rows *run;
-    ms_hand_over *hand_over;
+    const ms_kernels *kernels;
 } ms_dual;
 
 // Messages from solve to solve (ms_warm.c); a NULL ms_warm has none and keeps none. The cache's, or

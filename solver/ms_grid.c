@@ -16,6 +16,7 @@ struct ms_grids {
     HB_VEC(int) by_pointer, by_derived;
     HB_VEC(keep_list) keeps;
     HB_VEC(const int *) by_composition;
+    double cells;
 };
 
 ms_grids *ms_grids_new(hb_arena *a)
@@ -31,8 +32,14 @@ ms_grids *ms_grids_new(hb_arena *a)
 
 static int new_grid(ms_grids *g, int rows, int cols, const double *p)
 {
+    g->cells += (double)rows * cols;
     HB_PUSH(g->arena, &g->grid, (ms_grid){rows, cols, p, -1, NULL});
     return g->grid.n - 1;
+}
+
+double ms_grids_cells(const ms_grids *g)
+{
+    return g->cells;
 }
 
 ms_grid ms_grid_at(const ms_grids *g, int id)
@@ -49,8 +56,7 @@ int ms_grid_given(ms_grids *g, const double *p, int rows, int cols)
     int at = ms_key_id(g->pointers, key, 4, &is_new);
     if (is_new) {
         if (!p) p = HB_ARRAY(g->arena, double, rows *cols);
-        for (int i = 0; i < rows * cols; i++)
-            hb_assert(p[i] > (double)-INFINITY); // false for NaN too
+        hb_assert(ms_best_kernels()->costs(p, (size_t)rows * (size_t)cols));
         HB_PUSH(g->arena, &g->by_pointer, new_grid(g, rows, cols, p));
     }
     return g->by_pointer.p[at];
@@ -61,10 +67,7 @@ int ms_grid_twin(ms_grids *g, int id)
     ms_grid x = g->grid.p[id];
     if (x.twin >= 0) return x.twin;
     double *t = hb_room(g->arena, sizeof *t, x.rows * x.cols);
-    for (int i0 = 0; i0 < x.rows; i0 += MS_TRANSPOSE)
-        for (int j = 0; j < x.cols; j++)
-            for (int i = i0; i < x.rows && i < i0 + MS_TRANSPOSE; i++)
-                t[j * x.rows + i] = x.p[i * x.cols + j];
+    ms_best_kernels()->turn(t, x.p, x.rows, x.cols);
     int to = new_grid(g, x.cols, x.rows, t);
     g->grid.p[id].twin = to;
     g->grid.p[to].twin = id;
@@ -75,13 +78,8 @@ const int *ms_grid_cheapest(ms_grids *g, int id)
 {
     ms_grid *x = &g->grid.p[id];
     if (x->cheapest) return x->cheapest;
-    int *at = HB_ARRAY(g->arena, int, x->rows);
-    for (int i = 0; i < x->rows; i++) {
-        const double *row = x->p + (size_t)i * (size_t)x->cols;
-        double least = ms_least(row, x->cols);
-        while (row[at[i]] > least)
-            at[i]++;
-    }
+    int *at = hb_room(g->arena, sizeof *at, x->rows);
+    ms_best_kernels()->cheapest(at, x->p, x->rows, x->cols);
     return x->cheapest = at;
 }
 
@@ -165,7 +163,7 @@ int ms_grid_fold_one(ms_grids *g, int unary, int x)
     if (*slot >= 0) return *slot;
     ms_grid gx = g->grid.p[x];
     double *t = hb_room(g->arena, sizeof *t, gx.cols);
-    ms_best_min_rows()(t, g->grid.p[unary].p, gx.p, NULL, gx.rows, gx.cols);
+    ms_best_kernels()->min_rows(t, g->grid.p[unary].p, gx.p, NULL, gx.rows, gx.cols);
     return *slot = new_grid(g, gx.cols, 1, t);
 }
 
@@ -179,11 +177,11 @@ int ms_grid_fold_two(ms_grids *g, int unary, int x, int y)
     const double *u = g->grid.p[unary].p;
     double *t = hb_room(g->arena, sizeof *t, gx.rows * gy.cols);
     double *sum = HB_ARRAY(g->arena, double, gx.cols);
-    ms_min_rows *run = ms_best_min_rows();
+    const ms_kernels *kernels = ms_best_kernels();
     for (int i = 0; i < gx.rows; i++) {
         for (int v = 0; v < gx.cols; v++)
             sum[v] = u[v] + gx.p[i * gx.cols + v];
-        run(t + (size_t)i * (size_t)gy.cols, sum, gy.p, NULL, gy.rows, gy.cols);
+        kernels->min_rows(t + (size_t)i * (size_t)gy.cols, sum, gy.p, NULL, gy.rows, gy.cols);
     }
     int id = new_grid(g, gx.rows, gy.cols, t);
     return g->by_derived.p[at] = id;

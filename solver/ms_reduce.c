@@ -40,12 +40,19 @@ typedef struct removed {                     // in order of elimination
     int n_near_state[2];
 } removed;
 
-struct ms_reduced {
-    hb_arena *arena;
-    const ms_problem *p;
+struct ms_memo {
+    hb_arena *parent, *arena; // what is known lies in the latter
     ms_grids *grids;
     ms_keys *situations;      // (unary, tables) of a variable -> states to keep
     HB_VEC(int) by_situation; // a keep list, -1 all, -2 none is possible
+    int *whole, n_whole;      // all states, 0 .. n_whole - 1
+};
+
+struct ms_reduced {
+    hb_arena *arena;
+    const ms_problem *p;
+    ms_grids *grids; // of known
+    ms_memo *known;
     variable *var;
     HB_VEC(edge) edges;
     HB_VEC(int) look; // variables whose states may be dominated now
@@ -59,6 +66,51 @@ struct ms_reduced {
     int *rest_var;          // variable of p, by variable of rest
     const int **rest_state; // its states there
 };
+
+// --- what is known ---
+
+static void begin_memo(ms_memo *m, hb_arena *a)
+{
+    *m = (ms_memo){.parent = m->parent, .arena = a, .grids = ms_grids_new(a)};
+    m->situations = ms_keys_new(a);
+}
+
+ms_memo *ms_memo_new(hb_arena *a)
+{
+    ms_memo *m = HB_NEW(a, ms_memo);
+    m->parent = a;
+    begin_memo(m, hb_arena_within(a));
+    return m;
+}
+
+// The problem's memo, emptied if it has grown large, or one that lies in a.
+static ms_memo *memo_of(hb_arena *a, const ms_problem *p)
+{
+    ms_memo *m = p->memo;
+    if (!m) {
+        m = HB_NEW(a, ms_memo);
+        begin_memo(m, a);
+    } else if (ms_grids_cells(m->grids) > MS_MEMO_CELLS) {
+        hb_arena_free(m->arena);
+        begin_memo(m, hb_arena_within(m->parent));
+    }
+    return m;
+}
+
+// Of the variable that has most.
+static const int *all_states(ms_memo *m, const ms_problem *p)
+{
+    int widest = 0;
+    for (int v = 0; v < p->n_vars; v++)
+        widest = p->domain[v] > widest ? p->domain[v] : widest;
+    if (widest > m->n_whole) {
+        m->whole = hb_room(m->arena, sizeof *m->whole, widest);
+        m->n_whole = widest;
+        for (int i = 0; i < widest; i++)
+            m->whole[i] = i;
+    }
+    return m->whole;
+}
 
 // --- the graph ---
 
@@ -141,29 +193,14 @@ typedef struct side {
     const int *cheapest;
 } side;
 
-// room[k]: what the first column of least cost of state i on every side leaves of
-// u_i - u_k + sum of min_j. Any column bounds min_j from above; where i is cheapest, k is likely to
-// cost more, so that few pairs need more than this.
-static void bound_rooms(const double *u, const side *l, int n, int rows, int i, double *room)
-{
-    for (int k = 0; k < rows; k++)
-        room[k] = u[i] - u[k];
-    for (int e = 0; e < n; e++) {
-        const double *column = l[e].turned + (size_t)l[e].cheapest[i] * (size_t)rows;
-        double own = column[i], times = l[e].times;
-        for (int k = 0; k < rows; k++)
-            room[k] += times * (own - column[k]);
-    }
-}
-
-static bool dominated(const side *l, int n, int rows, int i, int k, double room)
+static bool dominated(const ms_kernels *kernels, const side *l, const ms_column *c, int n, int i,
+                      int k, double room)
 {
     for (int e = 0; e < n; e++) {
-        const double *column = l[e].turned + (size_t)l[e].cheapest[i] * (size_t)rows;
         const double *x = l[e].p + (size_t)i * (size_t)l[e].cols;
         const double *y = l[e].p + (size_t)k * (size_t)l[e].cols;
-        double least = ms_least_difference(x, y, l[e].cols);
-        room += l[e].times * (least - (column[i] - column[k]));
+        double least = kernels->least_difference(x, y, l[e].cols);
+        room += c[e].times * (least - (c[e].own - c[e].p[k]));
         if (!(room >= 0)) return false;
     }
     return true;
@@ -175,6 +212,44 @@ static bool possible(const double *u, const side *l, int n, int i)
     for (int e = 0; e < n; e++)
         if (isinf(l[e].p[i * l[e].cols + l[e].cheapest[i]])) return false;
     return true;
+}
+
+// Drops those of the m live states that another one dominates; gives how many are left. What
+// the first column of least cost of state i on every side leaves of u_i - u_k + sum of min_j comes
+// first: any column bounds min_j from above; where i is cheapest, k is likely to cost more, so that
+// few pairs need more than this.
+static int drop_dominated(hb_arena *a, const double *u, const side *l, int n, int rows, int *live,
+                          int m)
+{
+    const ms_kernels *kernels = ms_best_kernels();
+    int words = rows / 64 + 1;
+    uint64_t *may = HB_ARRAY(a, uint64_t, words), *alive = HB_ARRAY(a, uint64_t, words);
+    double *room = hb_room(a, sizeof *room, rows);
+    ms_column *column = hb_room(a, sizeof *column, n);
+    for (int k = 0; k < m; k++)
+        alive[live[k] / 64] |= (uint64_t)1 << live[k] % 64;
+    for (int at = m - 1; at >= 0; at--) { // of equal states the lowest stays
+        int i = live[at];
+        bool gone = false;
+        for (int e = 0; e < n; e++) {
+            const double *p = l[e].turned + (size_t)l[e].cheapest[i] * (size_t)rows;
+            column[e] = (ms_column){p, p[i], l[e].times};
+        }
+        kernels->rooms(room, may, u[i], u, column, n, rows);
+        alive[i / 64] &= ~((uint64_t)1 << i % 64); // not by itself
+        for (int w = 0; w < words && !gone; w++)
+            for (uint64_t left = may[w] & alive[w]; left && !gone; left &= left - 1) {
+                int k = 64 * w + __builtin_ctzll(left);
+                gone = dominated(kernels, l, column, n, i, k, room[k]);
+            }
+        if (!gone) {
+            alive[i / 64] |= (uint64_t)1 << i % 64;
+            continue;
+        }
+        memmove(live + at, live + at + 1, sizeof *live * (size_t)(m - at - 1));
+        m--;
+    }
+    return m;
 }
 
 // States of v to keep: -1 all, -2 none is possible.
@@ -191,8 +266,8 @@ static int choose_keep(ms_reduced *r, int v)
     for (int i = 0; i < r->tables.n; i++)
         HB_PUSH(r->arena, &r->key, (uint32_t)table[i]);
     bool is_new;
-    int at = ms_key_id(r->situations, r->key.p, r->key.n, &is_new);
-    if (!is_new) return r->by_situation.p[at];
+    int at = ms_key_id(r->known->situations, r->key.p, r->key.n, &is_new);
+    if (!is_new) return r->known->by_situation.p[at];
     const double *u = ms_grid_at(r->grids, x->unary).p;
     int *live = HB_ARRAY(r->arena, int, rows), m = 0;
     side *sides = HB_ARRAY(r->arena, side, x->edges.n + 1);
@@ -207,19 +282,9 @@ static int choose_keep(ms_reduced *r, int v)
     }
     for (int i = 0; i < rows; i++)
         if (possible(u, sides, n, i)) live[m++] = i;
-    double *room = HB_ARRAY(r->arena, double, rows);
-    for (int i = m - 1; i >= 0; i--) { // of equal states the lowest stays
-        bool gone = false;
-        bound_rooms(u, sides, n, rows, live[i], room);
-        for (int k = 0; k < m && !gone; k++)
-            gone = k != i && room[live[k]] >= 0 &&
-                   dominated(sides, n, rows, live[i], live[k], room[live[k]]);
-        if (!gone) continue;
-        memmove(live + i, live + i + 1, sizeof *live * (size_t)(m - i - 1));
-        m--;
-    }
+    m = drop_dominated(r->arena, u, sides, n, rows, live, m);
     int keep = m == 0 ? -2 : m == rows ? -1 : ms_keep(r->grids, live, m);
-    HB_PUSH(r->arena, &r->by_situation, keep);
+    HB_PUSH(r->known->arena, &r->known->by_situation, keep);
     return keep;
 }
 
@@ -408,15 +473,10 @@ ms_reduced *ms_reduce(hb_arena *a, const ms_problem *p, const bool *const *left)
     ms_reduced *r = HB_NEW(a, ms_reduced);
     r->arena = a;
     r->p = p;
-    r->grids = ms_grids_new(a);
-    r->situations = ms_keys_new(a);
+    r->known = memo_of(a, p);
+    r->grids = r->known->grids;
     r->var = HB_ARRAY(a, variable, p->n_vars + 1);
-    int widest = 0;
-    for (int v = 0; v < p->n_vars; v++)
-        widest = p->domain[v] > widest ? p->domain[v] : widest;
-    int *whole = HB_ARRAY(a, int, widest + 1);
-    for (int i = 0; i < widest; i++)
-        whole[i] = i;
+    const int *whole = all_states(r->known, p);
     for (int v = 0; v < p->n_vars; v++) {
         const double *u = p->unary ? p->unary[v] : NULL;
         int unary = ms_grid_given(r->grids, u, p->domain[v], 1);

@@ -123,7 +123,7 @@ void ms_step_run(ms_tables *t, const ms_step *s, double *out, hb_arena *scratch)
         lv[j].vector.buffer = hb_room(scratch, sizeof(double), own);
         lv[j].matrix.buffer = hb_room(scratch, sizeof(double), own * inner);
     }
-    ms_min_rows *run = ms_best_min_rows();
+    const ms_kernels *kernels = ms_best_kernels();
     const double *last = NULL;
     for (int from = 0;;) {
         for (int j = from; j <= deepest; j++)
@@ -131,9 +131,9 @@ void ms_step_run(ms_tables *t, const ms_step *s, double *out, hb_arena *scratch)
         const level *l = &lv[deepest];
         const double *b = l->vector.p ? l->vector.p : zeros;
         if (l->matrix.p)
-            run(out, b, l->matrix.p, last, own, inner);
+            kernels->min_rows(out, b, l->matrix.p, last, own, inner);
         else
-            run(out, b, last, NULL, own, inner);
+            kernels->min_rows(out, b, last, NULL, own, inner);
         out += inner;
         int j = deepest - 1;
         while (j >= 0 && ++at[j] == s->size[j])

@@ -32,6 +32,7 @@
 // --- reduction (ms_reduce.c) ---
 #define MS_GROWTH       3.0 // times: a table may grow by so much over the two it replaces [set]
 #define MS_INSERT_SORT  24  // integers: longer lists go to qsort [set]
+#define MS_MEMO_CELLS   4e6 // cells of tables: a memo that has more begins anew [tried]
 #define MS_MOSTLY_TRIED 16  // where more than a 16th of all is listed, all are walked [set]
 
 // --- pipelines (pipeline.c) ---

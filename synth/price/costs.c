@@ -76,6 +76,9 @@ syn_costs *syn_costs_new(hb_arena *a, const cost_model *m, const syn_mesh *mesh,
         for (int put = 0; put < 2; put++)
             c->taken[axes][put] = taken_from_computing(c, axes, put);
     }
+    const int shape[] = {mesh->n_axes, mesh->size[0], mesh->size[1]};
+    c->mesh_key = hb_hash_key(shape, sizeof shape) +
+                  3 * hb_hash_key(mesh->cluster_rank, sizeof *ranks * (size_t)mesh->n_ranks);
     syn_costs_forget(c);
     return c;
 }
@@ -91,6 +94,7 @@ void syn_costs_forget(syn_costs *c)
     c->all_seconds.n = 0;
     c->pairs = hb_map_new(c->arena);
     c->all_pairs.n = 0;
+    c->cut_key.n = 0;
 }
 
 static void add_size(syn_costs *c, syn_sizes *p, int *cap, const syn_size *x)

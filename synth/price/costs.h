@@ -60,7 +60,11 @@ typedef struct syn_costs {
     // Known pairs (overlap_pairs.h), by members.
     hb_map *pairs;
     HB_VEC(struct syn_pair *) all_pairs;
-    const struct syn_kinds **kinds; // by strategy (space_build.c), NULL before the first
+    struct syn_move_prices *prices; // of collectives, of other meshes too; NULL: none are kept
+    uint64_t mesh_key;              // of what decides these, of the mesh
+    HB_VEC(uint64_t) cut_key;       // by cut; 0: not known
+    const struct syn_kinds **kinds; // by strategy (space_build.c), NULL before the first; may be
+                                    // those of other meshes
 } syn_costs;
 
 // Of one graph on one mesh. Cuts may be added to the mesh later; tables of known cuts must not

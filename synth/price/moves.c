@@ -166,6 +166,42 @@ static void group_shards(const syn_costs *c, const syn_move *move, int group, co
     cost_measure(sh);
 }
 
+// Of a cut's axis and table.
+static uint64_t cut_key(syn_costs *c, int cut)
+{
+    const syn_cut *k = &c->mesh->cuts.p[cut];
+    while (c->cut_key.n < c->mesh->cuts.n)
+        HB_PUSH(c->arena, &c->cut_key, 0);
+    uint64_t *key = &c->cut_key.p[cut];
+    if (!*key)
+        *key = (hb_hash_key(k->table, sizeof *k->table * (size_t)k->n) + (uint64_t)k->axis) | 1;
+    return *key;
+}
+
+uint64_t syn_price_key(syn_costs *c, int tensor, const syn_state *a, const syn_state *b,
+                      const syn_move *m)
+{
+    const ir_tensor *t = &c->g->tensors.p[tensor];
+    bool one = m->axes != both_axes(c->mesh);
+    const syn_axis_state *other = one ? &a->ax[m->axes == AXIS1 ? 0 : 1] : NULL;
+    syn_axis_state x[2];
+    uint64_t key[14] = {c->mesh_key,
+                        (uint64_t)m->coll << 32 | (uint64_t)m->axes << 8 | (uint64_t)m->reduce_max,
+                        (uint64_t)ir_elements(t), (uint64_t)ir_dtype_bytes(t->dtype)};
+    int n = 4;
+    bool cut = other && other->kind == SYN_S;
+    key[n++] = cut ? cut_key(c, other->cut) : 0;
+    hb_assert(as_one(c->mesh, a, m->axes, &x[0]) && as_one(c->mesh, b, m->axes, &x[1]));
+    for (int i = 0; i < 2; i++) {
+        if (x[i].kind != SYN_S) continue;
+        double runs = apart(c, tensor, &x[i]);
+        key[n++] = cut_key(c, x[i].cut);
+        key[n++] = (uint64_t)i << 1 | (cut && stands_before(other, &x[i]));
+        memcpy(&key[n++], &runs, sizeof runs);
+    }
+    return hb_hash_key(key, sizeof *key * (size_t)n) | 1; // never 0
+}
+
 // Whether a group moves the same over the same links as the group before it.
 static bool like_previous(const syn_costs *c, const syn_move *m, int group,
                           const syn_transfer *list, int n)

@@ -64,6 +64,8 @@ void pool_add_board(pool *p, syn_mesh *mesh)
     for (int s = 0; s < syn_n_strategies; s++)
         b->baseline[s] = -1;
     b->costs = syn_costs_new(p->arena, p->m, mesh, p->g, p->f);
+    b->costs->prices = p->opt->prices;
+    b->costs->kinds = p->kinds;
     HB_PUSH(p->arena, &p->boards, b);
 }
 

@@ -16,12 +16,23 @@ typedef struct found_plan {
     bool simulated;
 } found_plan;
 
+// The costs of a variable with its tensor kept in one state alone. Tensors that are alike share
+// them, so that equal layers stay equal, and they stay where they are, for the memo.
+typedef struct one_state {
+    const syn_keeps *keeps;
+    const double *all; // the variable's own costs; NULL: nothing
+    int state;
+    const double *costs; // NULL: it cannot be in that state
+} one_state;
+
 typedef struct fixing {
     pool *p;
     hb_arena *arena;
     candidate best;
     syn_space *s; // its
     ms_warm *warm;
+    ms_memo *memo;
+    HB_VEC(one_state) costs;
     double work;          // that may be done in all
     double far;           // times the plan's additive cost: what is dearer is not simulated
     const double **unary; // of the space, but for what is fixed already
@@ -35,18 +46,23 @@ static bool is_free(const syn_space *s, int tensor)
            s->keeps[tensor]->n > 1;
 }
 
-// The costs of a variable with its tensor kept in one state alone; NULL: it cannot be.
-static const double *costs_in_state(hb_arena *a, const syn_space *s, int tensor, int state)
+static const double *costs_in_state(fixing *f, int tensor, int state)
 {
-    int v = s->tensor_var[tensor];
-    double *own = HB_ARRAY(a, double, s->problem.domain[v]);
-    bool any = false;
-    for (int i = 0; i < s->problem.domain[v]; i++) {
-        bool is = s->keeps[tensor]->keep[i].state == state;
-        own[i] = !is ? HUGE_VAL : s->problem.unary[v] ? s->problem.unary[v][i] : 0;
-        any = any || isfinite(own[i]);
+    const syn_space *s = f->s;
+    int n = s->keeps[tensor]->n;
+    one_state x = {s->keeps[tensor], s->problem.unary[s->tensor_var[tensor]], state, NULL};
+    for (int i = 0; i < f->costs.n; i++) {
+        const one_state *y = &f->costs.p[i];
+        if (y->keeps == x.keeps && y->all == x.all && y->state == state) return y->costs;
     }
-    return any ? own : NULL;
+    double *own = HB_ARRAY(f->arena, double, n);
+    for (int i = 0; i < n; i++) {
+        bool is = x.keeps->keep[i].state == state;
+        own[i] = !is ? HUGE_VAL : x.all ? x.all[i] : 0;
+        if (isfinite(own[i])) x.costs = own;
+    }
+    HB_PUSH(f->arena, &f->costs, x);
+    return x.costs;
 }
 
 static void keep_found(fixing *f, found_plan found)
@@ -60,13 +76,13 @@ static void keep_found(fixing *f, found_plan found)
 
 // Costs with one tensor, or all free ones of its kind, in one state, beside what is fixed already;
 // false: they cannot be.
-static bool fix(hb_arena *a, const fixing *f, const found_plan *x, const double **unary)
+static bool fix(fixing *f, const found_plan *x, const double **unary)
 {
     const syn_space *s = f->s;
     for (int t = x->tensor; t < s->g->tensors.n; t++) {
         bool alike = is_free(s, t) && s->kinds->kept[t] == s->kinds->kept[x->tensor];
         if (t != x->tensor && (x->alone || !alike)) continue;
-        const double *own = costs_in_state(a, s, t, x->state);
+        const double *own = costs_in_state(f, t, x->state);
         if (!own) return false;
         unary[s->tensor_var[t]] = own;
     }
@@ -80,8 +96,9 @@ static void search_fixed(fixing *f, found_plan want)
     ms_problem problem = f->s->problem;
     const double **unary = hb_copy(scratch, f->unary, sizeof *unary * (size_t)problem.n_vars);
     want.x = HB_ARRAY(scratch, int, problem.n_vars + 1);
-    bool can = fix(scratch, f, &want, unary);
+    bool can = fix(f, &want, unary);
     problem.unary = unary;
+    problem.memo = f->memo;
     double lower = 0;
     if (can) {
         f->p->n_solved++;
@@ -177,7 +194,7 @@ static bool simulate_found(fixing *f)
         x->simulated = true;
         n++;
     }
-    if (better) (void)fix(f->arena, f, better, f->unary);
+    if (better) (void)fix(f, better, f->unary);
     f->best = p->best;
     return better != NULL;
 }
@@ -194,6 +211,7 @@ bool pool_fix_states(pool *p)
     if (same) f.far = SYN_FIX_SAME;
     f.work = p->work + fmax(SYN_FIX_WORK * p->work, SYN_FIX_LEAST);
     f.arena = hb_arena_new();
+    f.memo = ms_memo_new(f.arena);
     f.unary = hb_copy(f.arena, f.s->problem.unary, sizeof *f.unary * (size_t)f.s->problem.n_vars);
     p->b = pool_board_of(p, f.s->mesh);
     p->held = &f.best;

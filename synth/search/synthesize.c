@@ -456,6 +456,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
         .with_sec = p.with_sec, .without_sec = p.without_sec, .one_sec = -1, .one_class = -1};
     for (int s = 0; s < syn_n_strategies; s++)
         p.others.near_sec[s] = -1;
+    p.kinds = hb_alloc(a, sizeof *p.kinds * (size_t)syn_n_strategies);
     p.stop = HB_NEW(a, hb_stop);
     *p.stop = (hb_stop){out_of_time, &p};
     pool_explore(&p);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/price/moves.h"
+#include "synth/price/move_prices.h"
 
 // The direct moves between the states of one kind of tensor: what does not depend on weights.
 typedef struct syn_moves {
@@ -132,21 +132,18 @@ static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *s
         syn_strategy_of(s->strategy)->may_move;
     syn_part part = s->kinds->part ? s->kinds->part[tensor] : SYN_PART_VALUE;
     int cap = 0;
-    bool no_put = c->no_put;
-    c->no_put = true; // decides whose scratch it is
     for (int i = 0; i < st->n; i++)
         for (int j = 0; j < st->n; j++) {
             syn_move move = syn_move_between(c, tensor, &st->s[i], &st->s[j]);
             if (move.kind == SYN_MOVE_NONE) continue;
             if (may_move && !may_move(part, &st->s[i].ax[0], &st->s[j].ax[0])) continue;
             if (move.kind == SYN_MOVE_COLL)
-                syn_move_price(c, tensor, &st->s[i], &st->s[j], NULL, &move);
+                syn_move_price_known(c, tensor, &st->s[i], &st->s[j], &move);
             if (m->n == cap) m->v = hb_grow(c->arena, m->v, &cap, sizeof *m->v);
             m->v[m->n++] = (struct one_move){
                 (int16_t)i,  (int16_t)j, move.kind, move.axes, {move.sec_by[0], move.sec_by[1]},
                 move.scratch};
         }
-    c->no_put = no_put;
     return m;
 }
 
