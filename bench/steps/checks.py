@@ -18,11 +18,17 @@ def given(options):
     return {"HAP_TEST_OPTIONS": options}
 
 
+def op_tests(m):
+    """{name: (command, environment)}, a GPU after the other."""
+    ways = {f"ops_bf16.{way.partition('=')[0]}": ("ops_bf16", given(f"--cuda {way}")) for way in ("tiles=all", "conv=blocks")}
+    every = {**{t: (t, {}) for t in OPS}, **ways}
+    return {name: ([m.test(f"{t}_cuda_test")], {"CUDA_VISIBLE_DEVICES": str(i % m.gpus), **env})
+            for i, (name, (t, env)) in enumerate(every.items())}
+
+
 def ops(m):
     """ops of the table, chains and bf16 against the CPU, PyTorch and every cut; by tile kernels, in blocks"""
-    ways = {f"ops_bf16.{way.partition('=')[0]}": ([m.test("ops_bf16_cuda_test")], given(f"--cuda {way}"))
-            for way in ("tiles=all", "conv=blocks")}
-    m.together({**{t: ([m.test(f"{t}_cuda_test")], {}) for t in OPS}, **ways}, 200)
+    m.together(op_tests(m), 200)
 
 
 def generated(m):

@@ -48,19 +48,26 @@ def stages_speed(m):
         line(m, f"stages.xl: {ms['off'] / ms['auto']:.2f} times as fast as without stages (emulated)")
 
 
+BATCH = "32"
+
+
+def pipeline(micro, splits):
+    """PyTorch's own pipelining on two emulated hosts of unequal SMs: a command of torchrun."""
+    return ["bench/torch/torch_pipeline.py", "llama", BATCH, micro, "sockets", "132,132,64,64", splits]
+
+
 def stages_torch(m):
     """Llama 1.1B on two emulated hosts of unequal SMs: stages beside torch.distributed.pipelining"""
     if m.gpus < 4:
         print("stages-torch: wants 4 GPUs")
     if m.gpus < 4 or not right(m):
         return
-    cluster, batch = models.cluster(m, 4, 64, 2), "32"
+    cluster = models.cluster(m, 4, 64, 2)
     rows = models.inputs(m, "llama", 64)
-    ms = timed(m, "stages.llama", models.graph_of(m, "llama"), cluster, rows, "--batch", batch, "--stages", "auto")
+    ms = timed(m, "stages.llama", models.graph_of(m, "llama"), cluster, rows, "--batch", BATCH, "--stages", "auto")
     best, split = None, "12,13,14"  # layers of the first host, which has 64 % of the processors and no head
     for micro in ("8", "16"):
-        done = m.run(f"torch.stages.{micro}", ["torchrun", "--nproc-per-node", "4", "bench/torch/torch_pipeline.py", "llama",
-                                               batch, micro, "sockets", "132,132,64,64", split], 150, plain=True)
+        done = m.run(f"torch.stages.{micro}", ["torchrun", "--nproc-per-node", "4", *pipeline(micro, split)], 150, plain=True)
         for x in done.text().splitlines():
             if "ms/step" in x or "Error" in x:
                 line(m, x[:300])

@@ -4,7 +4,7 @@ memory, links and NCCL keep their speed), over NVLink and as two emulated hosts 
 import os
 import re
 
-from steps import models
+from steps import checks, models, stages
 from steps.models import go, plan, rows_of
 from steps.speed import line
 
@@ -108,6 +108,20 @@ def torch_fsdp(m, model, limit=300):
         for where, split, ms in re.findall(rf"x {tokens}, (.*), (even|prop) .*: ([\d.]+) ms/step", x):
             found["equal" if "devices" in where else "emulated", split] = float(ms)
     return found
+
+
+def warm(m):
+    """`ops`; meanwhile PyTorch compiles what `fsdp-torch` and `stages-torch` run, of two layers"""
+    two = {"BENCH_LAYERS": "2"}
+    started = [m.start("warm.fsdp", ["torchrun", "--nproc-per-node", str(m.gpus), "bench/torch/torch_fsdp.py", "llama8b",
+                                     str(rows_of("llama8b") * m.gpus), slow_half(m), ",".join(m.o.devices)],
+                       env=two, plain=True),
+               m.start("warm.stages", ["torchrun", "--nproc-per-node", str(m.gpus), "--master-port", "29511",
+                                       *stages.pipeline("8", "1")], env=two, plain=True)]
+    m.together(checks.op_tests(m), 100)
+    for p in started:
+        done = m.wait(p, 110)
+        print("\n".join(f"    {done.seconds:.0f} s: {x[:200]}" for x in done.tail(2)), flush=True)
 
 
 def fsdp_torch(m):

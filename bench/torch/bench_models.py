@@ -17,6 +17,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from zoo_images import VGG, VGG19, ResNet  # noqa: E402
 
 
+def layers(n):
+    """BENCH_LAYERS of them, to compile what is timed later."""
+    return int(os.environ.get("BENCH_LAYERS", n))
+
+
 def causal(tokens, words):
     return {"input_ids": ((tokens,), words), "labels": "input_ids"}
 
@@ -40,7 +45,7 @@ def bert():
 def llama():
     """1.1 billion parameters, 0.26 of them the words' embedding."""
     config = transformers.LlamaConfig(
-        vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
+        vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=layers(16),
         num_attention_heads=32, num_key_value_heads=8, max_position_embeddings=2048,
         tie_word_embeddings=True, use_cache=False)
     return transformers.LlamaForCausalLM(config), causal(2048, 128256)
@@ -49,7 +54,7 @@ def llama():
 def llama8b():
     """Llama-3-8B; on the meta device, its parameters have no values."""
     config = transformers.LlamaConfig(
-        vocab_size=128256, hidden_size=4096, intermediate_size=14336, num_hidden_layers=32,
+        vocab_size=128256, hidden_size=4096, intermediate_size=14336, num_hidden_layers=layers(32),
         num_attention_heads=32, num_key_value_heads=8, max_position_embeddings=8192, rope_theta=5e5,
         tie_word_embeddings=False, use_cache=False)
     with torch.device("meta"):
