@@ -1,5 +1,7 @@
 #include "ir/fold.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct span { // forward nodes of a block
@@ -14,6 +16,7 @@ typedef struct folding {
     span *block;  // by block, from 0 on
     int *stand;   // by block: the one that stands for it where a later node reads it; itself: stays
     double *more; // by block that stays
+    double *over; // by block that stays: of what goes over from one block of its run to the next
     int *few;     // by block: the one of out that has its place
     int *tensor;  // by tensor of g: of out, -1
 } folding;
@@ -75,6 +78,7 @@ static bool choose(folding *f, int keep)
     bool any = false;
     f->stand = HB_ARRAY(f->a, int, n + 1);
     f->more = HB_ARRAY(f->a, double, n + 1);
+    f->over = HB_ARRAY(f->a, double, n + 1);
     f->few = HB_ARRAY(f->a, int, n + 1);
     for (int from = 0, to, first = 0; from < n; from = to) {
         for (to = from + 1; to < n && same_block(f, to - 1, to);)
@@ -85,6 +89,7 @@ static bool choose(folding *f, int keep)
             bool left_out = fold && b >= from + keep && b < to - keep;
             f->stand[b] = left_out ? from + keep - 1 : b;
             f->more[b] = fold ? (double)(to - from) / (2 * keep) - 1 : 0;
+            f->over[b] = fold ? (double)(to - from + 1) / (2 * keep + 1) - 1 : 0;
             f->few[b] = first + (fold ? (b - from) * 2 * keep / (to - from) : b - from);
         }
         first += fold ? 2 * keep : to - from;
@@ -158,6 +163,60 @@ static void take_nodes(folding *f)
     f->out->n_blocks = n_blocks;
 }
 
+// The block of out that a node of the forward or backward pass is of, from 0 on; -1: none.
+static int block_of(const ir_graph *g, const ir_node *n)
+{
+    return g->nodes.p[n->forward].block - 1;
+}
+
+enum { NO_READER = -3, SEVERAL = -2, OUTSIDE = -1 };
+
+// By tensor: the one block but the maker's whose nodes of the forward and backward pass read it.
+static int *readers(const folding *f)
+{
+    const ir_graph *g = f->out;
+    int *reader = HB_ARRAY(f->a, int, g->tensors.n + 1);
+    for (int t = 0; t < g->tensors.n; t++)
+        reader[t] = NO_READER;
+    for (int i = 0; i < g->nodes.n; i++)
+        for (int k = 0; g->nodes.p[i].phase != IR_UPDATE && k < g->nodes.p[i].n_in; k++) {
+            int t = g->nodes.p[i].in[k], p = g->tensors.p[t].producer;
+            int to = block_of(g, &g->nodes.p[i]);
+            if (p < 0 || block_of(g, &g->nodes.p[p]) == to) continue;
+            reader[t] = reader[t] == NO_READER || reader[t] == to ? to : SEVERAL;
+        }
+    return reader;
+}
+
+// What goes over from one block of a run to the next, comes to its first or leaves its last: n
+// blocks have n + 1 of these in each pass, and those that are left all stand for as many, those of
+// nodes outside too. Else what brings the first one into the state that a block likes best counted
+// once, and were worth as much as if many blocks got theirs so.
+static void spread_over(folding *f)
+{
+    ir_graph *g = f->out;
+    int n = g->n_blocks, *run = HB_ARRAY(f->a, int, n + 1), *reader = readers(f);
+    double *over = HB_ARRAY(f->a, double, n + 1);
+    bool *end = HB_ARRAY(f->a, bool, n + 1);
+    for (int b = 0, at = 0, runs = 0; b < f->g->n_blocks; b++) {
+        runs += b > 0 && !same_block(f, b - 1, b);
+        if (f->stand[b] != b) continue;
+        over[at] = f->over[b];
+        run[at++] = runs;
+    }
+    for (int b = 0; b < n; b++)
+        end[b] = b == 0 || b == n - 1 || run[b] != run[b - 1] || run[b] != run[b + 1];
+    for (int t = 0; t < g->tensors.n; t++) {
+        if (reader[t] == NO_READER || reader[t] == SEVERAL) continue;
+        int from = block_of(g, &g->nodes.p[g->tensors.p[t].producer]), to = reader[t];
+        bool both = from != OUTSIDE && to != OUTSIDE,
+             next = both && run[from] == run[to] && abs(from - to) == 1,
+             ends = (from == OUTSIDE || end[from]) && (to == OUTSIDE || end[to]);
+        if (!next && (!ends || (both && run[from] == run[to]))) continue;
+        g->tensors.p[t].more = fmax(from == OUTSIDE ? 0 : over[from], to == OUTSIDE ? 0 : over[to]);
+    }
+}
+
 // Backward nodes count as what they differentiate, updates as their parameter.
 static void spread(ir_graph *g)
 {
@@ -207,10 +266,13 @@ ir_graph *ir_fold(hb_arena *a, const ir_graph *step, int keep)
         hb_str why;
         hb_diag *d = hb_diag_new(a);
         out->few_of = hb_copy(a, f.few, sizeof *f.few * (size_t)(step->n_blocks + 1));
-        if (carry_over(&f) && ir_autodiff(out, d) && ir_optimize(out, d) && ir_verify(out, &why))
+        bool made = carry_over(&f) && ir_autodiff(out, d) && ir_optimize(out, d);
+        if (made && ir_verify(out, &why)) {
             spread(out);
-        else
+            spread_over(&f);
+        } else {
             out = NULL;
+        }
     }
     hb_arena_free(f.a);
     return out;

@@ -266,6 +266,7 @@ static int slice(splitting *s, int t)
     int id = add(s, marked(s, s->g->tensors.p[t].name, "part"), IR_OP_slice, IR_SLOT, 1,
                  &s->whole[t], attr, s->g->tensors.p[t].producer);
     s->out->nodes.p[id].step = n;
+    s->out->tensors.p[s->out->nodes.p[id].out[0]].more = s->g->tensors.p[t].more;
     return s->out->nodes.p[id].out[0];
 }
 
@@ -383,6 +384,7 @@ static void make(splitting *s, int node)
         int t = n->out[o];
         ir_tensor *y = &s->out->tensors.p[out[o]];
         y->at = s->g->tensors.p[t].at;
+        y->more = s->g->tensors.p[t].more;
         if (!is_total(s, t))
             y->name = s->g->tensors.p[t].name;
         else if (o > 0)

@@ -224,7 +224,18 @@ arena_size arena_plan(hb_arena *arena, const syn_program *p, bool families,
     return size;
 }
 
-void syn_arena(syn_program *p)
+// Does no class need more than it has, all at `bytes` of SEG_LOCAL and `sym`?
+static bool fits(const syn_program *p, const int64_t *bytes, int64_t sym)
+{
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        if (bytes[c] + sym + syn_workspace_bytes(p, c) >
+            p->cluster->cls[p->mesh->cluster_class[c]].capacity)
+            return false;
+    return true;
+}
+
+// Whether it does not fit, and might if the same were packed better.
+static bool place(syn_program *p)
 {
     hb_arena *arena = hb_arena_new();
     int64_t(*off)[CL_MAX_CLASSES] = hb_alloc(arena, sizeof *off * (size_t)(p->tensors.n + 1));
@@ -251,4 +262,41 @@ void syn_arena(syn_program *p)
     }
     syn_workspace(p);
     hb_arena_free(arena);
+    return !fits(p, size.local, size.sym) && fits(p, size.local_bound, size.sym_bound);
+}
+
+// Families of at most so many members each, of what is saved for a while.
+static void split_families(syn_program *p, int most)
+{
+    int n = p->families.n;
+    const syn_family *old = p->families.p;
+    p->families.p = NULL;
+    p->families.n = p->families.cap = 0;
+    for (int f = 0; f < n; f++) {
+        const syn_family *whole = &old[f];
+        bool saved =
+            whole->mod == whole->count && p->tensors.p[whole->member[0]].role == SYN_ROLE_VALUE;
+        for (int from = 0, to; from < whole->count; from = to) {
+            to = !saved || from + most + 1 >= whole->count ? whole->count : from + most;
+            for (int k = from; k < to; k++) {
+                p->tensors.p[whole->member[k]].family = p->families.n;
+                p->tensors.p[whole->member[k]].index = k - from;
+            }
+            HB_PUSH(p->arena, &p->families,
+                    (syn_family){to - from, whole->mod, whole->member + from, {0}});
+        }
+    }
+}
+
+// What the forward pass saves is freed from the last layer to the first, while gradients are made
+// so. Families have one stride each: of several of gradients only one finds a place there. Where
+// that is why a program does not fit, they lie in parts.
+void syn_arena(syn_program *p)
+{
+    static const int most[] = {SYN_PACK_PARTS};
+    bool again = place(p);
+    for (size_t i = 0; i < sizeof most / sizeof *most && again; i++) {
+        split_families(p, most[i]);
+        again = place(p);
+    }
 }

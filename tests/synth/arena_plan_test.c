@@ -377,6 +377,46 @@ START_TEST(families_are_joined_all_or_none)
 }
 END_TEST
 
+// What the layers save is freed from the last to the first; of each come two gradients, which stay.
+// Of whole families only one finds its place in what is freed.
+START_TEST(families_lie_in_parts_where_they_do_not_fit_whole)
+{
+    enum { LAYERS = 40, SAVED = 4096, GRADIENT = SAVED / 2 };
+    int64_t needs[2];
+    for (int room = 1; room >= 0; room--) {
+        int saved[LAYERS], gradient[2][LAYERS];
+        t = toy_new(1);
+        int x = toy_buffer(t, SYN_ROLE_INPUT, "x", SAVED);
+        for (int k = 0; k < LAYERS; k++)
+            saved[k] = x = toy_op1(t, IR_OP_neg, "s", x);
+        for (int k = LAYERS - 1; k >= 0; k--)
+            for (int i = 0; i < 2; i++) {
+                gradient[i][k] = toy_buffer(t, SYN_ROLE_VALUE, "g", GRADIENT);
+                toy_op(t, IR_OP_exp, IR_BACKWARD, "g", 1, &gradient[i][k], 1, &saved[k]);
+            }
+        for (int k = 0; k < LAYERS; k++)
+            for (int i = 0; i < 2; i++)
+                toy_op1(t, IR_OP_exp, "u", gradient[i][k]);
+        family(saved, LAYERS);
+        family(gradient[0], LAYERS);
+        family(gradient[1], LAYERS);
+        cl_class *cls = HB_NEW(t->arena, cl_class);
+        *cls = (cl_class){.kind = CL_CPU,
+                          .capacity = room ? 2 * LAYERS * SAVED : (LAYERS + 8) * (int64_t)SAVED};
+        cl_cluster *cluster = HB_NEW(t->arena, cl_cluster);
+        cluster->cls = cls;
+        t->p->cluster = cluster;
+        place();
+        needs[room] = t->p->local_bytes[0];
+        ck_assert_int_eq(t->p->families.n > 3, !room);
+        toy_free(t);
+    }
+    t = NULL;
+    ck_assert_int_gt(needs[1], (LAYERS + 8) * SAVED);
+    ck_assert_int_le(needs[0], (LAYERS + 8) * SAVED);
+}
+END_TEST
+
 static void check_random(toy *x, int64_t *peak, int64_t *bound)
 {
     t = x;
@@ -553,6 +593,7 @@ int main(void)
     tcase_add_test(c, families_share_what_they_can);
     tcase_add_test(c, families_of_views_share_a_base);
     tcase_add_test(c, families_are_joined_all_or_none);
+    tcase_add_test(c, families_lie_in_parts_where_they_do_not_fit_whole);
     tcase_add_test(c, random_programs_are_sound);
     tcase_add_test(c, random_layers_unrolled_are_sound);
     tcase_add_test(c, the_oracle_sees_overlaps);

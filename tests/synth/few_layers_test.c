@@ -55,6 +55,36 @@ static double bytes_of(const ir_graph *g, ir_kind kind)
     return sum;
 }
 
+// How often values count that go over from one block to the next, come to the first or leave the
+// last, in the forward and the backward pass: all alike, and in all as often as there are.
+static void passed_on_alike(const ir_graph *few, int n_blocks)
+{
+    int n = 0;
+    double sum = 0, most = 0;
+    for (int t = 0; t < few->tensors.n; t++) {
+        int p = few->tensors.p[t].producer, readers = 0, reader = -1;
+        if (p < 0 || few->nodes.p[p].phase == IR_UPDATE) continue;
+        int maker = few->nodes.p[few->nodes.p[p].forward].block;
+        for (int i = 0; i < few->nodes.n; i++) {
+            const ir_node *x = &few->nodes.p[i];
+            bool reads = false;
+            for (int k = 0; k < x->n_in && x->phase != IR_UPDATE; k++)
+                reads = reads || x->in[k] == t;
+            int block = reads ? few->nodes.p[x->forward].block : -1;
+            if (!reads || block == maker || block == reader) continue;
+            reader = block;
+            readers++;
+        }
+        if (readers != 1) continue;
+        n++;
+        sum += ir_tensor_times(few, t);
+        most = fmax(most, ir_tensor_times(few, t));
+    }
+    ck_assert_int_ge(n, 2 * (few->n_blocks + 1));
+    ck_assert_double_eq_tol(sum, n * most, 1e-9);
+    ck_assert_double_eq_tol(most, (n_blocks + 1.0) / (few->n_blocks + 1), 1e-9);
+}
+
 enum { EDGE = 22 }; // layers of a step whose variants alone are larger than SYN_LARGE
 
 START_TEST(counts)
@@ -77,6 +107,7 @@ START_TEST(counts)
     ck_assert_double_eq_tol(flops_of(a, few) / flops_of(a, step), 1, 1e-6);
     ck_assert_double_eq_tol(bytes_of(few, IR_PARAM) / bytes_of(step, IR_PARAM), 1, 1e-9);
     ck_assert_double_eq_tol(bytes_of(few, IR_STATE) / bytes_of(step, IR_STATE), 1, 1e-9);
+    passed_on_alike(few, n);
     bool again[6] = {true, true, true, true, true, true}; // its variants are steps as well
     hb_diag *d = hb_diag_new(a);
     ir_graph *v = ir_variant(a, few, 4, again, d);
