@@ -12,6 +12,13 @@ static int64_t n_calls;
 static const hap_rank *ring_of; // whose ring's places have tensors of their own
 static int n_declared, n_ring;  // tensors; of these in the ring
 
+// Tables that were written, in that order: one a cut, which many tensors have.
+static struct {
+    int64_t *v;
+    int n;
+} * table;
+static int n_tables, cap_tables;
+
 void rec_open(hap_rank *r, const char *path)
 {
     out = fopen(path, "w");
@@ -20,6 +27,11 @@ void rec_open(hap_rank *r, const char *path)
 
 void rec_close(hap_rank *r)
 {
+    for (int i = 0; i < n_tables; i++)
+        free(table[i].v);
+    free(table);
+    table = NULL;
+    n_tables = cap_tables = 0;
     bool bad = ferror(out) != 0;
     bad |= fclose(out) != 0;
     out = NULL;
@@ -166,7 +178,22 @@ void rec_attrs(int n, const hap_attr *a)
     putc(']', out);
 }
 
-void rec_dims(int rank, const hap_dim *dims, const hap_rank *r)
+// The numbers of a table, or, of one that was written before, which one it is.
+static void put_table(hap_rank *r, int n, const int64_t *v)
+{
+    for (int i = 0; i < n_tables; i++)
+        if (table[i].n == n && memcmp(table[i].v, v, (size_t)n * sizeof *v) == 0) {
+            fprintf(out, "%d", i);
+            return;
+        }
+    ints(n, v);
+    table = hap_grow(r, table, &cap_tables, n_tables + 1, sizeof *table);
+    table[n_tables].n = n;
+    table[n_tables].v = hap_alloc(r, (size_t)n * sizeof *v);
+    memcpy(table[n_tables++].v, v, (size_t)n * sizeof *v);
+}
+
+void rec_dims(int rank, const hap_dim *dims, hap_rank *r)
 {
     key_of("dims");
     putc('[', out);
@@ -178,7 +205,7 @@ void rec_dims(int rank, const hap_dim *dims, const hap_rank *r)
             fprintf(out,
                     ",\"outer\":%lld,\"inner\":%lld,\"axis\":%d,\"table\":", (long long)d->outer,
                     (long long)d->inner, d->axis);
-            ints(parts, d->table);
+            put_table(r, parts, d->table);
         }
         putc('}', out);
     }

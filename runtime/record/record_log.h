@@ -25,6 +25,6 @@ void rec_chunks(const char *key, int n,
 void rec_tensor(const char *key, const hap_tensor *t); // its id or null
 void rec_tensors(const char *key, int n, hap_tensor *const *t);
 void rec_attrs(int n, const hap_attr *a);
-void rec_dims(int rank, const hap_dim *dims, const hap_rank *r);
+void rec_dims(int rank, const hap_dim *dims, hap_rank *r);
 
 #endif

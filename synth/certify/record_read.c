@@ -10,14 +10,20 @@
 #include "ir/base/tree.h"
 #include "synth/certify/record.h"
 
+typedef struct table {
+    int n;
+    int64_t *v;
+} table;
+
 typedef struct reader {
     hb_arena *a;
     hb_diag *d;
     hb_source *src;      // the line: diagnostics keep the pointer
     const hb_tree *line; // the call being read
     record *r;
-    HB_VEC(int) ids; // by tensor: the program's id
-    int step;        // 0 before, 1 inside, 2 behind, 3 finished
+    HB_VEC(int) ids;      // by tensor: the program's id
+    HB_VEC(table) tables; // that were spelt out
+    int step;             // 0 before, 1 inside, 2 behind, 3 finished
     bool init, math, mesh, classes, segments;
 } reader;
 
@@ -151,6 +157,25 @@ static bool read_tensors(reader *x, const char *key, int max, bool optional, int
     return true;
 }
 
+// The numbers of a table; an integer: those of the table that was the I-th to be spelt out.
+static bool read_table(reader *x, const hb_tree *t, rec_dim *d)
+{
+    const hb_tree *v = hb_get(t, "table");
+    if (v && v->kind == HB_INT) {
+        if (v->i < 0 || v->i >= x->tables.n) return fail(x, v, "there is no table of this number");
+        d->table = x->tables.p[v->i].v;
+        d->n_table = x->tables.p[v->i].n;
+        return true;
+    }
+    v = need(x, t, "table", HB_LIST);
+    if (!v) return false;
+    d->n_table = v->n;
+    d->table = HB_ARRAY(x->a, int64_t, v->n + 1);
+    if (!read_ints(x, v, d->table)) return false;
+    HB_PUSH(x->a, &x->tables, ((table){d->n_table, d->table}));
+    return true;
+}
+
 static bool read_dim(reader *x, const hb_tree *t, rec_dim *d)
 {
     static const char *const names[] = {"n", "outer", "inner", "axis", "table"};
@@ -159,14 +184,11 @@ static bool read_dim(reader *x, const hb_tree *t, rec_dim *d)
     hb_only_keys(t, names, 5, x->src, x->d);
     if (!read_int(x, t, "n", &d->n)) return false;
     if (!hb_get(t, "axis")) return t->n == 1 || fail(x, t, "a whole dim has only 'n'");
-    const hb_tree *table = need(x, t, "table", HB_LIST);
-    if (!table || !small_int(x, t, "axis", &d->axis) || !read_int(x, t, "outer", &d->outer) ||
+    if (!small_int(x, t, "axis", &d->axis) || !read_int(x, t, "outer", &d->outer) ||
         !read_int(x, t, "inner", &d->inner))
         return false;
     if (d->axis < 0 || d->axis > SYN_MAX_AXES) return fail(x, t, "no such axis");
-    d->n_table = table->n;
-    d->table = HB_ARRAY(x->a, int64_t, table->n + 1);
-    return read_ints(x, table, d->table);
+    return read_table(x, t, d);
 }
 
 static bool read_at(reader *x)

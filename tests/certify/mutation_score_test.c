@@ -27,7 +27,7 @@
     X(REDUCER, NULL)                                                                               \
     X(SCRATCH, "scratch that is large enough and free, whichever")                                 \
     X(EVENT, NULL)                                                                                 \
-    X(NUMBER, "of a fill, not read in its kind; tokens of a row, which are printed alone")         \
+    X(NUMBER, "of a fill, not read in its kind")                                                   \
     X(DTYPE, NULL)                                                                                 \
     X(TABLE, "of a buffer between changes of state, which take any cut")                           \
     X(FACTOR, "scratch that is larger")                                                            \
@@ -111,8 +111,7 @@ static bool may_be_right(const record *r, kind k, int at)
     case K_ATTRIBUTE:
         return ir_op_of((ir_op)c->op)->flags & IR_RANDOM;
     case K_NUMBER:
-        return c->kind == REC_PARAM || c->kind == REC_BUFFER || c->kind == REC_CONST ||
-               c->kind == REC_BATCH;
+        return c->kind == REC_PARAM || c->kind == REC_BUFFER || c->kind == REC_CONST;
     case K_FACTOR:
         return used_by(r, at, 0, true);
     case K_TABLE:

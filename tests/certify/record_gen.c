@@ -782,7 +782,9 @@ record *gen_record(hb_arena *a, const ir_graph *g, const ir_factors *f, const ge
                            .scratch = -1,
                            .text = g->tensors.p[g->alias[i].tensor].name});
     HB_PUSH(a, &r->calls,
-            (rec_call){.kind = REC_BATCH, .num = {(double)g->batch, 1}, .scratch = -1});
+            (rec_call){.kind = REC_BATCH,
+                       .num = {(double)g->batch, (double)rec_tokens_per_row(g)},
+                       .scratch = -1});
     rec_call schedule = {.kind = REC_SCHEDULE, .scratch = -1};
     ir_schedule(&g->opt, schedule.num);
     HB_PUSH(a, &r->calls, schedule);
