@@ -51,16 +51,16 @@ static record *run_recorder(hb_arena *a, const char *dir, int stage, int *code)
 }
 
 // Does a declared tensor lie as the pins allow?
-static bool lies_as_pinned(const cli_inputs *in, const syn_pins *pins, int t, const rec_tensor *x,
-                           int n_axes)
+static bool lies_as_pinned(const ir_graph *g, const ir_factors *f, const syn_pins *pins, int t,
+                           const rec_tensor *x, int n_axes)
 {
     syn_state s = {{{.kind = SYN_R, .cut = -1}, {.kind = SYN_R, .cut = -1}}};
-    for (int d = 0; d < x->rank && d < in->g->tensors.p[t].rank; d++) {
+    for (int d = 0; d < x->rank && d < g->tensors.p[t].rank; d++) {
         if (x->dim[d].axis < 0) continue;
         int64_t outer = 1;
         int pos = -1;
-        for (int p = 0; p < in->f->dim[t][d].n && pos < 0; p++) {
-            int64_t size = in->f->cls[in->f->dim[t][d].cls[p]].size;
+        for (int p = 0; p < f->dim[t][d].n && pos < 0; p++) {
+            int64_t size = f->cls[f->dim[t][d].cls[p]].size;
             if (outer == x->dim[d].outer && size == x->dim[d].n) pos = p;
             outer *= size;
         }
@@ -70,26 +70,25 @@ static bool lies_as_pinned(const cli_inputs *in, const syn_pins *pins, int t, co
                 s.ax[a] = (syn_axis_state){
                     .kind = SYN_S, .dim = (uint8_t)d, .pos = (uint8_t)pos, .cut = -1};
     }
-    return syn_pins_allow(pins, in->f, t, &s, n_axes);
+    return syn_pins_allow(pins, t, &s, n_axes);
 }
 
-// The plan's pins on what the program declares: inputs, parameters, buffers, constants.
-static bool keeps_pins(hb_arena *a, const cli_inputs *in, const hb_tree *plan, const record *rec)
+// Pins on what a program declares: inputs, parameters, buffers, constants.
+static bool keeps_pins(hb_arena *a, const ir_graph *g, const ir_factors *f, const syn_pins *pins,
+                       const record *rec)
 {
-    const syn_pins *pins = NULL;
-    if (!cli_plan_pins(a, in, plan, &pins)) return false;
     for (int i = 0; pins && i < rec->calls.n; i++) {
         const rec_call *k = &rec->calls.p[i];
         if (k->kind != REC_INPUT && k->kind != REC_PARAM && k->kind != REC_BUFFER &&
             k->kind != REC_CONST)
             continue;
-        for (int t = 0; t < in->g->tensors.n; t++) {
-            if (!syn_pinned(pins, t) || in->g->tensors.p[t].kind == IR_VALUE ||
-                !hb_str_eq(in->g->tensors.p[t].name, k->name))
+        for (int t = 0; t < g->tensors.n; t++) {
+            if (!syn_pinned(pins, t) || g->tensors.p[t].kind == IR_VALUE ||
+                !hb_str_eq(g->tensors.p[t].name, k->name))
                 continue;
             for (int x = 0; x < rec->tensors.n; x++)
                 if (rec->tensors.p[x].id == k->in[0] &&
-                    !lies_as_pinned(in, pins, t, &rec->tensors.p[x], rec->n_axes)) {
+                    !lies_as_pinned(g, f, pins, t, &rec->tensors.p[x], rec->n_axes)) {
                     cli_error(CLI_INPUT, "%s:%d: %.*s does not lie as %.*s of plan.json says",
                               k->file.n ? k->file.p : "program.c", k->line, HB_ARG(k->name),
                               HB_ARG(syn_pins_text(a, pins, t)));
@@ -214,9 +213,11 @@ static int check_stages(checked *c, const hb_tree *list)
 {
     ir_stages *cut = stages_of_plan(c, list);
     const record *rec[IR_MAX_STAGES];
+    const syn_pins *pins = NULL;
     int code = CLI_INPUT, calls = 0, ranks = 0;
     bool run = true, ran;
     hb_str why;
+    if (cut && !cli_plan_pins(c->a, &c->in, c->plan, &pins)) return CLI_INPUT;
     for (int s = 0; cut && s < cut->n; s++) {
         if (!(rec[s] = record_program(c, s, &code))) return code;
         dump_record(c, rec[s]);
@@ -231,6 +232,8 @@ static int check_stages(checked *c, const hb_tree *list)
         if (!syn_check(c->a, g, f, rec[s], &why) ||
             !syn_check_modp(c->a, g, f, rec[s], &ran, &why) || !emit_no_kernels(c->a, c->dir, &why))
             return not_proved(c, hb_fmt(c->a, "stage %d: %.*s", s, HB_ARG(why)));
+        const syn_pins *own = pins ? syn_pins_part(c->a, pins, c->in.g, c->in.f, g, f) : NULL;
+        if (!keeps_pins(c->a, g, f, own, rec[s])) return CLI_INPUT;
         run = run && ran;
         calls += calls_of(rec[s]);
         ranks += rec[s]->n_ranks;
@@ -265,7 +268,9 @@ static int check_folder(checked *c)
         !syn_check_modp(c->a, g, c->in.f, rec, &run, &why) ||
         !emit_kernels_hold(c->a, c->dir, rec, &why))
         return not_proved(c, why);
-    if (!keeps_pins(c->a, &c->in, c->plan, rec)) return CLI_INPUT;
+    const syn_pins *pins = NULL;
+    if (!cli_plan_pins(c->a, &c->in, c->plan, &pins) || !keeps_pins(c->a, g, c->in.f, pins, rec))
+        return CLI_INPUT;
     return say_proved(c, rec, calls_of(rec), rec->n_ranks, run);
 }
 

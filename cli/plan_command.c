@@ -165,7 +165,7 @@ typedef struct request {
         *room, *mesh, *pairs, *stages;
     const char **pin, **what_if; // ended by NULL
     hb_str change;               // of the cluster file, of one what-if
-    bool full, asks, json, quiet, verbose, keep, only_check, pinned;
+    bool full, asks, json, quiet, verbose, keep, only_check;
     const char *file[2]; // graph, cluster
     ir_options front;
     syn_options syn;
@@ -180,7 +180,7 @@ static int read_options(request *q, int argc, char **argv)
         {"--time-limit", &q->limit, NULL},
         {"-d", &q->dumps, NULL},
         {"--precision", &q->precision, NULL},
-        {"--pin", q->pin, &q->pinned},
+        {"--pin", q->pin, NULL},
         {"--what-if", q->what_if, &q->asks},
         {"--micro-batches", &q->micro, NULL},
         {"--recompute", &q->recompute, NULL},
@@ -474,13 +474,7 @@ static int write_out(hb_arena *a, const request *q, emit_plan *e)
 // Of a plan of stages: what else was asked for that they cannot have. NULL: nothing.
 static const char *not_with_stages(const request *q)
 {
-    return q->pinned            ? "--pin"
-           : q->asks            ? "--what-if"
-           : q->dumps[0]        ? "-d"
-           : q->limit           ? "--time-limit"
-           : q->only_check      ? "--check-only"
-           : q->syn.vary_blocks ? "--recompute auto"
-                                : NULL;
+    return q->asks ? "--what-if" : q->dumps[0] ? "-d" : NULL;
 }
 
 static cli_staged staged_of(hb_arena *a, const request *q, const cli_inputs *in, int argc,
@@ -491,6 +485,7 @@ static cli_staged staged_of(hb_arena *a, const request *q, const cli_inputs *in,
                         .quiet = q->quiet,
                         .json = q->json,
                         .full = q->full,
+                        .only_read = q->only_check,
                         .about = {.command = command_line(a, argc, argv),
                                   .version = hb_str_c(a, cli_version()),
                                   .graph_path = hb_str_c(a, q->file[0]),
@@ -498,6 +493,7 @@ static cli_staged staged_of(hb_arena *a, const request *q, const cli_inputs *in,
                                   .batch = q->front.batch,
                                   .strategy = hb_str_c(a, syn_strategy_name(q->syn.strategy)),
                                   .no_pairs = q->syn.no_pairs,
+                                  .pins = q->syn.pins,
                                   .curves_missing = !in->model.curves,
                                   .stages = hb_str_c(a, q->stages)}};
 }
@@ -509,14 +505,16 @@ static int plan_or_stages(hb_arena *a, const request *q, const cli_inputs *in, c
 {
     bool shown = x->out || (!x->json && !x->quiet);
     syn_staged_result s = {.status = SYN_INFEASIBLE};
+    request half = *q; // of the time
     int code;
+    half.syn.time_limit_sec /= 2;
     if (shown) {
-        *res = plan(a, q, in);
+        *res = plan(a, &half, in);
         x->about.whole = res;
-        code = cli_search_stages(a, in, &q->syn,
+        code = cli_search_stages(a, in, &half.syn,
                                  res->status == SYN_OK ? res->predicted_sec : HUGE_VAL, &s);
     } else {
-        code = cli_stages_alone(a, in, &q->syn, &s);
+        code = cli_stages_alone(a, in, &half.syn, &s);
     }
     if (code != CLI_GO) return code;
     if (s.plan && in->cluster->cls[0].kind == CL_GPU)
@@ -527,7 +525,7 @@ static int plan_or_stages(hb_arena *a, const request *q, const cli_inputs *in, c
     if (!q->quiet)
         fprintf(stderr, "hapc: note: no stages are faster%s%.*s\n", s.why.n ? ": " : "",
                 HB_ARG(s.why));
-    if (!shown) *res = plan(a, q, in);
+    if (!shown) *res = plan(a, &half, in);
     return CLI_GO;
 }
 
@@ -538,8 +536,9 @@ static int plan_stages(hb_arena *a, const request *q, int argc, char **argv)
     cli_inputs in = {0};
     if (!load(a, &whole, true, &in, &variant)) return CLI_INPUT;
     whole.syn.micro_batches = q->front.micro_batches;
-    cli_staged x = staged_of(a, q, &in, argc, argv);
-    return cli_plan_stages(a, &in, &whole.syn, &x);
+    cli_staged x = staged_of(a, &whole, &in, argc, argv);
+    int code = cli_plan_stages(a, &in, &whole.syn, &x);
+    return code == CLI_GO ? say_inputs(a, q, &in) : code;
 }
 
 static int synthesize(hb_arena *a, int argc, char **argv)
@@ -555,8 +554,6 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     const char *other = q.stages ? not_with_stages(&q) : NULL;
     bool search_stages = q.stages && strcmp(q.stages, "auto") == 0;
     if (other) return cli_error(CLI_USAGE, "not supported: %s of a plan of stages", other);
-    if (search_stages && q.recompute)
-        return cli_error(CLI_USAGE, "not supported: --recompute with --stages auto");
     if (q.stages && !search_stages) return plan_stages(a, &q, argc, argv);
     bool choose = search_stages || chooses(&q);
     cli_inputs in = {0};

@@ -258,13 +258,17 @@ int cli_plan_stages(hb_arena *a, const cli_inputs *in, const syn_options *o, con
     cost_model m[IR_MAX_STAGES];
     int *rank[IR_MAX_STAGES];
     syn_staged_result res = {.status = SYN_INFEASIBLE};
-    if (read_stages(&r) && models(a, in, &r, m, rank, d))
-        res = syn_plan_stages(a, in->g, in->cluster, r.wishes.n, r.wishes.p, m, rank, o, d);
+    bool shown = x->out || (!x->json && !x->quiet);
+    syn_options half = *o; // of the time, where there are two plans
+    if (shown) half.time_limit_sec /= 2;
+    if (read_stages(&r) && models(a, in, &r, m, rank, d) && !x->only_read)
+        res = syn_plan_stages(a, in->g, in->cluster, r.wishes.n, r.wishes.p, m, rank, &half, d);
     hb_diag_print(d, stderr);
     if (hb_diag_count(d) > 0) return CLI_INPUT;
+    if (x->only_read) return CLI_GO;
     if (!res.plan) return no_plan(&res);
     cli_staged compared = *x;
-    if (x->out || (!x->json && !x->quiet)) compared.about.whole = without_stages(a, in, o);
+    if (shown) compared.about.whole = without_stages(a, in, &half);
     return cli_give_stages(a, in, &compared, &res);
 }
 

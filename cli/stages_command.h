@@ -10,7 +10,7 @@
 typedef struct cli_staged {
     const char *text; // of --stages
     const char *out;  // NULL: nothing is written
-    bool quiet, json, full;
+    bool quiet, json, full, only_read;
     emit_plan about; // command, version, paths, batch, strategy
 } cli_staged;
 

@@ -89,13 +89,7 @@ static void put_request(js *j, hb_arena *a, const emit_plan *e)
     js_text(j, "strategy_option", e->strategy);
     js_flag(j, "keep_grads", p->keep_grads);
     js_flag(j, "pairs", !e->no_pairs);
-    js_key(j, "pins");
-    js_open(j, '[');
-    for (int k = 0; e->pins && k < e->pins->n; k++) {
-        js_sep(j);
-        hb_put_json(j->b, e->pins->pin[k].text);
-    }
-    js_close(j, ']');
+    emit_put_pins(j, e->pins);
 }
 
 // What was found: mesh, times and bounds, baselines.

@@ -7,6 +7,7 @@
 
 #include "emit/memory_kinds.h"
 #include "emit/page.h"
+#include "ir/base/plain.h"
 #include "synth/price/pair_cost.h"
 
 void emit_put_rank(js *j, const cl_cluster *c, int r, int rank)
@@ -352,6 +353,17 @@ void emit_put_lists(js *j, const plan_parts *all)
         }
         js_close(j, ']');
     }
+}
+
+void emit_put_pins(js *j, const syn_pins *pins)
+{
+    js_key(j, "pins");
+    js_open(j, '[');
+    for (int k = 0; pins && k < pins->n; k++) {
+        js_sep(j);
+        hb_put_json(j->b, pins->pin[k].text);
+    }
+    js_close(j, ']');
 }
 
 void emit_put_verdict(js *j, const verdict *v)

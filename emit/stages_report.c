@@ -214,6 +214,7 @@ static void put_request(js *j, const syn_staged *p, const emit_plan *e)
     js_flag(j, "keep_grads", p->stage[0].program->keep_grads);
     js_flag(j, "pairs", !e->no_pairs);
     js_flag(j, "emulated", p->cluster->emulated);
+    emit_put_pins(j, e->pins);
 }
 
 // The verdict, and what it is compared with.

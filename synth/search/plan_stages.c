@@ -10,11 +10,13 @@
 #include "synth/passes/fuse.h"
 #include "synth/plan/buffer_names.h"
 #include "synth/price/simulate_plan.h"
+#include "synth/search/candidates.h"
 #include "synth/search/equal_stages.h"
 #include "synth/search/stage_orders.h"
 
 typedef struct known_stage {
     const ir_graph *g;
+    const syn_pins *pins; // NULL: none
     const cl_cluster *machines;
     syn_weight_gradients weights;
     int depth; // that it was planned for
@@ -36,6 +38,8 @@ typedef struct planner {
     const syn_options *o;
     hb_diag *d;
     syn_known_stages *known; // NULL: none
+    const syn_pins **pins;   // by stage; NULL: none
+    double deadline;         // 0: none
 } planner;
 
 bool syn_prove_stages(hb_arena *a, syn_staged *p, hb_str *why)
@@ -69,6 +73,27 @@ static hb_str stage_text(const planner *x, int s, hb_str why)
                   HB_ARG(why));
 }
 
+// Time is over, or the search interrupted.
+static bool over(const planner *x)
+{
+    return (x->o->interrupted && *x->o->interrupted) ||
+           (x->deadline > 0 && pool_now() > x->deadline);
+}
+
+static const syn_pins *pins_of(const planner *x, int s)
+{
+    return x->pins ? x->pins[s] : NULL;
+}
+
+// Is a stage's plan one of stage t, too?
+static bool equal_stages(const planner *x, const syn_staged *p, int s, int t)
+{
+    const ir_graph *g = p->cut->graph[s];
+    return syn_same_graph(g, p->cut->graph[t]) &&
+           syn_same_machines(x->models[s].cluster, x->models[t].cluster) &&
+           syn_pins_same(pins_of(x, s), pins_of(x, t), g->tensors.n);
+}
+
 // Micro-batches under way that a stage is planned with: as many as 1F1B has.
 static int depth_of(const planner *x, int s, int k)
 {
@@ -84,9 +109,7 @@ static int planned_for(const planner *x, syn_staged *p, int s)
     int k = g[s]->micro_batches, depth = depth_of(x, s, k);
     g[s]->depth = depth;
     for (int t = 0; t < s; t++)
-        if (depth <= g[t]->depth && syn_same_graph(g[s], g[t]) &&
-            syn_same_machines(x->models[s].cluster, x->models[t].cluster))
-            return t;
+        if (depth <= g[t]->depth && equal_stages(x, p, s, t)) return t;
     return s;
 }
 
@@ -115,24 +138,25 @@ syn_known_stages *syn_known_stages_new(hb_arena *a)
 
 // A known plan of an equal stage, with as much room at least; or that there is none with less.
 static const known_stage *known_of(const planner *x, const ir_graph *g, const cl_cluster *c,
-                                   syn_weight_gradients weights)
+                                   const syn_pins *pins, syn_weight_gradients weights)
 {
     for (int i = 0; x->known && i < x->known->stage.n; i++) {
         const known_stage *k = &x->known->stage.p[i];
         bool ok = k->result.status == SYN_OK;
         if (k->weights == weights && (ok ? k->depth >= g->depth : k->depth <= g->depth) &&
-            syn_same_machines(c, k->machines) && syn_same_graph(g, k->g))
+            syn_same_machines(c, k->machines) && syn_same_graph(g, k->g) &&
+            syn_pins_same(pins, k->pins, g->tensors.n))
             return k;
     }
     return NULL;
 }
 
 // Keeps a stage as it was planned: its plan may be placed anew and named.
-static void learn(planner *x, const ir_graph *g, const cl_cluster *c, syn_weight_gradients weights,
-                  const syn_result *r)
+static void learn(planner *x, const ir_graph *g, const cl_cluster *c, const syn_pins *pins,
+                  syn_weight_gradients weights, const syn_result *r)
 {
     if (!x->known || (r->status != SYN_OK && r->status != SYN_INFEASIBLE)) return;
-    known_stage k = {g, c, weights, g->depth, *r};
+    known_stage k = {g, pins, c, weights, g->depth, *r};
     if (r->status == SYN_OK) k.result.program = syn_program_for(x->a, r->program, g, c);
     HB_PUSH(x->a, &x->known->stage, k);
 }
@@ -145,8 +169,9 @@ static syn_result plan_graph(planner *x, syn_staged *p, int s, syn_weight_gradie
     syn_options o = *x->o;
     o.baselines = false;
     o.weights = weights;
+    o.pins = pins_of(x, s);
     const cl_cluster *c = x->models[s].cluster;
-    const known_stage *known = known_of(x, g, c, weights);
+    const known_stage *known = known_of(x, g, c, o.pins, weights);
     if (known) {
         syn_result res = known->result;
         if (res.program) res.program = syn_program_for(x->a, res.program, g, c);
@@ -154,6 +179,7 @@ static syn_result plan_graph(planner *x, syn_staged *p, int s, syn_weight_gradie
         return res;
     }
     if (o.mesh == SYN_MESH_AUTO) o.mesh = x->wish[s].mesh;
+    if (x->deadline > 0) o.time_limit_sec = fmax(x->deadline - pool_now(), SYN_LEAST_TIME);
     const ir_factors *f = ir_factorize(x->a, g);
     syn_result res = syn_synthesize(x->a, g, f, &x->models[s], &o);
     if (res.status == SYN_INFEASIBLE && o.mesh != x->o->mesh) {
@@ -167,7 +193,7 @@ static syn_result plan_graph(planner *x, syn_staged *p, int s, syn_weight_gradie
         own.port_bandwidth = 0;
         (void)syn_simulate_plan(res.program, &own, &t);
     }
-    learn(x, g, c, weights, &res);
+    learn(x, g, c, o.pins, weights, &res);
     return res;
 }
 
@@ -189,6 +215,7 @@ static bool plan_stage(planner *x, syn_staged *p, int s, syn_staged_result *r)
     if (res.status != SYN_OK) {
         r->status = res.status;
         r->why = stage_text(x, s, res.why);
+        r->stage = s;
         return false;
     }
     stage->program = res.program;
@@ -233,8 +260,7 @@ static syn_program **plan_weights(planner *x, syn_staged *p, syn_weight_gradient
         ir_graph *g = p->cut->graph[s];
         int like = 0, depth = g->depth;
         if (!sends_gradients(p, s)) continue;
-        while (like < s && !(new[like] && syn_same_graph(g, p->cut->graph[like]) &&
-                             syn_same_machines(p->stage[s].cluster, p->stage[like].cluster)))
+        while (like < s && !(new[like] && equal_stages(x, p, s, like)))
             like++;
         if (like < s) {
             new[s] = syn_program_for(x->a, new[like], g, p->stage[s].cluster);
@@ -308,7 +334,7 @@ static void move_weights(planner *x, syn_staged *p)
 {
     syn_program **one = HB_ARRAY(x->a, syn_program *, p->n);
     bool few = p->n <= SYN_STAGE_MOVES;
-    for (int w = (int)x->o->weights + 1; w <= SYN_WEIGHTS_APART; w++) {
+    for (int w = (int)x->o->weights + 1; w <= SYN_WEIGHTS_APART && !over(x); w++) {
         syn_program **other = plan_weights(x, p, (syn_weight_gradients)w);
         if (!other) continue;
         for (int s = 0; s < p->n; s++)
@@ -322,9 +348,22 @@ static void move_weights(planner *x, syn_staged *p)
     }
 }
 
+// The pins of each stage. False after an error was added: the variant lacks what a pin names.
+static bool read_pins(planner *x, const ir_graph *g, const ir_stages *cut)
+{
+    if (!x->o->pins) return true;
+    const ir_factors *f = ir_factorize(x->a, g);
+    const syn_pins *all = syn_pins_again(x->a, x->o->pins, g, f, x->d);
+    x->pins = HB_ARRAY(x->a, const syn_pins *, x->n);
+    for (int s = 0; s < x->n && all; s++)
+        x->pins[s] =
+            syn_pins_part(x->a, all, g, f, cut->graph[s], ir_factorize(x->a, cut->graph[s]));
+    return all != NULL;
+}
+
 static syn_staged_result plan(planner *x, const ir_graph *g)
 {
-    syn_staged_result r = {.status = SYN_INFEASIBLE};
+    syn_staged_result r = {.status = SYN_INFEASIBLE, .stage = -1};
     int *first = HB_ARRAY(x->a, int, x->n), layers = ir_layers(x->a, g, NULL);
     for (int s = 0; s < x->n; s++)
         first[s] = x->wish[s].first_layer;
@@ -332,7 +371,7 @@ static syn_staged_result plan(planner *x, const ir_graph *g)
     *p = (syn_staged){.g = g, .cluster = x->cluster, .n = x->n};
     p->cut = ir_stages_cut(x->a, g, x->n, first, x->d);
     p->stage = HB_ARRAY(x->a, syn_stage, x->n);
-    if (!p->cut) return r;
+    if (!p->cut || !read_pins(x, g, p->cut)) return r;
     for (int s = 0; s < x->n; s++) {
         hb_str why;
         if (!ir_verify(p->cut->graph[s], &why)) {
@@ -350,6 +389,47 @@ static syn_staged_result plan(planner *x, const ir_graph *g)
     return r;
 }
 
+// With so many micro-batches and these blocks computed again.
+static syn_staged_result plan_variant(planner *x, int64_t k, const bool *again)
+{
+    ir_graph *g = ir_variant(x->a, x->step, k, again, x->d);
+    if (!g) return (syn_staged_result){.status = SYN_INFEASIBLE, .stage = -1};
+    return plan(x, g);
+}
+
+// All blocks of a stage computed again, or none. False where nothing changes.
+static bool set_again(const planner *x, int s, bool value, bool *again)
+{
+    int end = s + 1 < x->n ? x->wish[s + 1].first_layer : x->step->n_blocks;
+    bool any = false;
+    for (int b = x->wish[s].first_layer; b < end && b < x->step->n_blocks; b++) {
+        any = any || again[b] != value;
+        again[b] = value;
+    }
+    return any;
+}
+
+// Stages that do not fit compute their blocks again, layers being blocks where there are such;
+// where that is asked for, others too, one after the other, while it gains.
+static syn_staged_result plan_blocks(planner *x, int64_t k)
+{
+    if (x->o->again || x->step->n_blocks < 2) return plan_variant(x, k, x->o->again);
+    bool *again = HB_ARRAY(x->a, bool, x->step->n_blocks + 1);
+    syn_staged_result best = plan_variant(x, k, again), first = best;
+    while (!best.plan && best.stage >= 0 && !over(x) && set_again(x, best.stage, true, again))
+        best = plan_variant(x, k, again);
+    if (!best.plan) return first;
+    for (int s = 0; s < x->n && x->o->vary_blocks && !over(x); s++) {
+        bool *other = hb_copy(x->a, again, sizeof *again * (size_t)(x->step->n_blocks + 1));
+        if (!set_again(x, s, true, other)) continue;
+        syn_staged_result r = plan_variant(x, k, other);
+        if (!r.plan || r.plan->predicted_sec >= best.plan->predicted_sec) continue;
+        best = r;
+        again = other;
+    }
+    return best;
+}
+
 // More and more micro-batches, until two numbers in a row do no better, or a step cannot have them.
 static syn_staged_result choose(planner *x)
 {
@@ -357,15 +437,9 @@ static syn_staged_result choose(planner *x)
     hb_diag *said = x->d;
     int worse = 0;
     for (int64_t k = 1; worse < 2 && k <= x->step->batch; k *= 2) {
-        hb_diag *quiet = hb_diag_new(x->a);
-        if (x->step->batch % k != 0) break;
-        ir_graph *g = ir_variant(x->a, x->step, k, x->o->again, quiet);
-        if (!g) {
-            if (k > 1) break;
-            continue;
-        }
-        x->d = k > 1 ? quiet : said;
-        syn_staged_result r = plan(x, g);
+        if (x->step->batch % k != 0 || (best.plan && over(x))) break;
+        x->d = k > 1 ? hb_diag_new(x->a) : said;
+        syn_staged_result r = plan_blocks(x, k);
         if (hb_diag_count(x->d) > 0) break;
         bool better = r.plan && (!best.plan || r.plan->predicted_sec < best.plan->predicted_sec);
         if (better || (!best.plan && best.why.n == 0)) best = r;
@@ -379,14 +453,18 @@ syn_staged_result syn_plan_stages(hb_arena *a, ir_graph *step, const cl_cluster 
                                   const syn_stage_wish *wish, const cost_model *models,
                                   int *const *rank, const syn_options *o, hb_diag *d)
 {
-    planner x = {a, step, cluster, n, wish, models, rank, o, d, NULL};
-    syn_staged_result r = {.status = SYN_INFEASIBLE};
-    if (o->micro_batches > 0) {
-        ir_graph *g = ir_variant(a, step, o->micro_batches, o->again, d);
-        if (g) r = plan(&x, g);
-    } else {
-        r = choose(&x);
-    }
+    planner x = {.a = a,
+                 .step = step,
+                 .cluster = cluster,
+                 .n = n,
+                 .wish = wish,
+                 .models = models,
+                 .rank = rank,
+                 .o = o,
+                 .d = d,
+                 .known = syn_known_stages_new(a)};
+    if (o->time_limit_sec > 0) x.deadline = pool_now() + o->time_limit_sec;
+    syn_staged_result r = o->micro_batches > 0 ? plan_blocks(&x, o->micro_batches) : choose(&x);
     syn_finish_stages(a, &r);
     return r;
 }
@@ -396,7 +474,16 @@ syn_staged_result syn_try_stages(hb_arena *a, const ir_graph *variant, const cl_
                                  int *const *rank, const syn_options *o, syn_known_stages *known,
                                  hb_diag *d)
 {
-    planner x = {a, NULL, cluster, n, wish, models, rank, o, d, known};
+    planner x = {.a = a,
+                 .cluster = cluster,
+                 .n = n,
+                 .wish = wish,
+                 .models = models,
+                 .rank = rank,
+                 .o = o,
+                 .d = d,
+                 .known = known};
+    if (o->time_limit_sec > 0) x.deadline = pool_now() + o->time_limit_sec;
     return plan(&x, variant);
 }
 

@@ -46,9 +46,9 @@ typedef struct searcher {
     double lead_sec;
     double planned; // seconds of what was planned last
     const syn_whole_plan *whole;
-    double asked; // the best plan without stages is known if it takes less
-    hb_str why;   // there is no table
-    double begin;
+    double asked;    // the best plan without stages is known if it takes less
+    hb_str why;      // there is no table
+    double deadline; // 0: none
 } searcher;
 
 // --- groups ---
@@ -118,8 +118,21 @@ static bool add_part(void *ctx, int group)
 static bool over(const searcher *x)
 {
     const syn_options *o = x->o;
-    return (o->interrupted && *o->interrupted) ||
-           (o->time_limit_sec > 0 && pool_now() - x->begin > o->time_limit_sec);
+    return (o->interrupted && *o->interrupted) || (x->deadline > 0 && pool_now() > x->deadline);
+}
+
+static void set_time_left(const searcher *x, syn_options *o)
+{
+    if (x->deadline > 0) o->time_limit_sec = fmax(x->deadline - pool_now(), SYN_LEAST_TIME);
+}
+
+// Pins by the names of the whole variant, of which the few layers are some.
+static const syn_pins *pins_of_chunk(searcher *x, const syn_chunk *c, int64_t micro)
+{
+    ir_graph *whole = ir_variant(x->a, x->step, micro, NULL, x->d);
+    const ir_factors *f = whole ? ir_factorize(x->a, whole) : NULL;
+    const syn_pins *pins = f ? syn_pins_again(x->a, x->o->pins, whole, f, x->d) : NULL;
+    return pins ? syn_pins_part(x->a, pins, whole, f, c->graph, c->f) : NULL;
 }
 
 static syn_chunk *chunk_of(searcher *x, int64_t micro, bool again)
@@ -131,7 +144,8 @@ static syn_chunk *chunk_of(searcher *x, int64_t micro, bool again)
         HB_PUSH(x->a, &x->chunks, NULL);
     if (!x->chunks.p[at]) {
         syn_chunk *c = HB_NEW(x->a, syn_chunk);
-        (void)syn_chunk_open(x->a, x->layers, micro, again, c, &x->why);
+        if (syn_chunk_open(x->a, x->layers, micro, again, c, &x->why) && x->o->pins)
+            c->pins = pins_of_chunk(x, c, micro);
         x->chunks.p[at] = c;
     }
     return x->chunks.p[at]->graph ? x->chunks.p[at] : NULL;
@@ -155,19 +169,47 @@ static const asked *costs_of(searcher *x, int of, int64_t micro, bool again)
     asked v = {.group = of, .micro = micro, .again = again};
     const syn_chunk *c = chunk_of(x, micro, again);
     const syn_group *g = &x->groups->of.p[of];
-    v.fits = c && syn_stage_costs(x->a, c, x->m->cluster, &g->model, x->o, &v.costs, &v.mesh);
+    syn_options o = *x->o;
+    set_time_left(x, &o);
+    v.fits = c && syn_stage_costs(x->a, c, x->m->cluster, &g->model, &o, &v.costs, &v.mesh);
     set_links(g, &v.costs);
     HB_PUSH(x->a, &x->known, v);
     return &x->known.p[x->known.n - 1];
 }
 
+static double *chosen(searcher *x, const double *once, const double *twice)
+{
+    double *v = hb_copy(x->a, once, sizeof *v * (size_t)(x->layers->n + 1));
+    for (int l = 0; l < x->layers->n && l < x->step->n_blocks; l++)
+        if (x->o->again[l]) v[l] = twice[l];
+    return v;
+}
+
+// Costs where it is given which blocks are computed again: layers are blocks where there are such.
+static const asked *costs_as_given(searcher *x, int of, int64_t micro)
+{
+    const asked once = *costs_of(x, of, micro, false), twice = *costs_of(x, of, micro, true);
+    asked *v = hb_copy(x->a, &once, sizeof once);
+    const pl_option *p = &once.costs, *q = &twice.costs;
+    v->fits = once.fits && twice.fits;
+    if (!v->fits) return v;
+    v->costs.forward = chosen(x, p->forward, q->forward);
+    v->costs.backward = chosen(x, p->backward, q->backward);
+    v->costs.sent = chosen(x, p->sent, q->sent);
+    v->costs.place = chosen(x, p->place, q->place);
+    v->costs.room = fmin(p->room, q->room);
+    return v;
+}
+
 // A table: the options of some groups, by their costs. again: a stage may compute its blocks again.
 static int options_of(searcher *x, const grouping *g, bool again, pl_option *option, found *f)
 {
+    bool given = x->o->again && x->step->n_blocks >= 2;
     int n = 0;
     for (int i = 0; i < g->group.n && !over(x); i++)
         for (int k = 0; k <= again; k++) {
-            const asked *v = costs_of(x, g->group.p[i], f->micro, k);
+            const asked *v = given ? costs_as_given(x, g->group.p[i], f->micro)
+                                   : costs_of(x, g->group.p[i], f->micro, k);
             int *take = HB_ARRAY(x->a, int, g->units.n + 1);
             if (!v->fits || !syn_group_units(x->groups, &g->units, g->group.p[i], take)) continue;
             f->group[n] = g->group.p[i];
@@ -305,7 +347,8 @@ static double look_at_all(searcher *x, const grouping *g, int64_t near)
     for (int64_t k = wish > 0 ? wish : most; k > 0 && worse < 2 && !over(x); k /= 2) {
         bool tight;
         double sec = look_at(x, g, k, false, &tight);
-        if (tight) sec = fmin(sec, look_at(x, g, k, true, &tight));
+        if ((tight || x->o->vary_blocks) && !x->o->again)
+            sec = fmin(sec, look_at(x, g, k, true, &tight));
         bool ahead = isinf(x->best) || (isinf(best) && near > 0 && k > near);
         worse = sec < best ? 0 : ahead ? worse : worse + 1;
         best = fmin(best, sec);
@@ -348,8 +391,9 @@ static bool take_devices(searcher *x, hb_arena *a, const found *f, syn_stage_wis
 }
 
 // By block: is it computed again, as its stage has it? Layers are blocks where there are such.
-static bool *blocks_again(const searcher *x, hb_arena *a, const found *f)
+static const bool *blocks_again(const searcher *x, hb_arena *a, const found *f)
 {
+    if (x->o->again) return x->o->again;
     bool *again = HB_ARRAY(a, bool, x->step->n_blocks + 1);
     for (int s = 0; s < f->plan.n; s++) {
         const pl_stage *v = &f->plan.stage[s];
@@ -369,6 +413,7 @@ static syn_staged_result plan_found(searcher *x, hb_arena *a, syn_known_stages *
     syn_options o = *x->o;
     o.all_devices = o.all_devices || many(f);
     o.brief = many(f);
+    set_time_left(x, &o);
     ir_graph *v = ir_variant(a, x->step, f->micro, blocks_again(x, a, f), x->d);
     if (!v || !take_devices(x, a, f, wish, model, rank)) return r;
     return syn_try_stages(a, v, x->m->cluster, f->plan.n, wish, model, rank, &o, known, x->d);
@@ -528,6 +573,7 @@ syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_mode
                                     const syn_options *o, double worth, const syn_whole_plan *whole,
                                     hb_diag *d)
 {
+    double begin = pool_now();
     searcher x = {.a = a,
                   .step = step,
                   .m = m,
@@ -536,19 +582,19 @@ syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_mode
                   .best = INFINITY,
                   .lead_sec = worth,
                   .whole = whole,
-                  .begin = pool_now(),
                   .layers = syn_layers_new(a, step)};
     hb_str few = m->cluster->n_ranks < 2 ? HB_STR("stages want two devices or more")
                                          : HB_STR("stages want two layers or more");
     x.lead = (syn_staged_result){.status = SYN_INFEASIBLE, .why = few};
     if (!x.layers || m->cluster->n_ranks < 2) return x.lead;
+    if (o->time_limit_sec > 0) x.deadline = begin + o->time_limit_sec;
     x.lead.why = (hb_str){0};
     x.why = HB_STR("no stages fit in memory");
     x.groups = syn_groups_new(a, m, d);
     look_at_groups(&x);
     if (isinf(worth) && isinf(x.best)) x.lead.why = x.why;
     if (x.lead.plan && hb_diag_count(d) == 0) move_layers(&x, &x.lead_found);
-    if (x.lead.plan) x.lead.plan->plan_sec = pool_now() - x.begin;
+    if (x.lead.plan) x.lead.plan->plan_sec = pool_now() - begin;
     if (x.lead.plan && whole_leads(&x)) x.lead = (syn_staged_result){.status = SYN_INFEASIBLE};
     return x.lead;
 }

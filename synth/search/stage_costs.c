@@ -368,6 +368,7 @@ bool syn_stage_costs(hb_arena *a, const syn_chunk *c, const cl_cluster *whole,
     hb_arena *own = hb_arena_new();
     syn_options quick = *o;
     quick.baselines = false;
+    quick.pins = c->pins;
     quick.no_pairs = quick.all_devices = quick.brief = true;
     // A stage has fewer layers, or none of the ends: what does not fit here may fit there.
     double times = 1;

@@ -26,6 +26,7 @@ typedef struct syn_chunk { // the few layers with a number of micro-batches
     const syn_layers *layers;
     const ir_graph *graph;
     const ir_factors *f;
+    const syn_pins *pins; // of its tensors; NULL: none
     double *border; // by layer of the step: bytes of a micro-batch from the one before, a direction
 } syn_chunk;
 // Every block computed again, or none. False where the batch has no such number of micro-batches,

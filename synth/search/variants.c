@@ -162,10 +162,7 @@ static const ir_factors *variant_of(planner *p, int64_t chunks, const bool *agai
     p->g = ir_variant(p->a, p->step, chunks, again, d);
     if (p->g) f = ir_factorize(p->a, p->g);
     if (f && o->pins && p->g != p->step) {
-        hb_str *text = HB_ARRAY(p->a, hb_str, o->pins->n + 1);
-        for (int i = 0; i < o->pins->n; i++)
-            text[i] = o->pins->pin[i].text;
-        o->pins = syn_pins_read(p->a, p->g, f, text, o->pins->n, d);
+        o->pins = syn_pins_again(p->a, o->pins, p->g, f, d);
         if (!o->pins) f = NULL;
     }
     if (!f && !p->any) {

@@ -85,7 +85,7 @@ syn_keeps *syn_keeps_build(hb_arena *a, const syn_space *s, int t)
     int n = 0;
     for (int i = 0; i < st->n; i++)
         if (may_keep(s, t, &st->s[i]) &&
-            syn_pins_allow(s->opt->pins, s->f, t, &st->s[i], s->mesh->n_axes))
+            syn_pins_allow(s->opt->pins, t, &st->s[i], s->mesh->n_axes))
             keep[n++] = (syn_keep){(int16_t)i, -1};
     prefer_cut(s, t, keep, &n);
     int single = n;

@@ -80,19 +80,25 @@ static bool holds(const ir_factors *f, int tensor, int dim, int pos, const syn_p
     return p->letter.n ? letter_is(c, p->letter) : p->dim == dim;
 }
 
-static bool is_so(const syn_pin_state *p, const ir_factors *f, int tensor, const syn_axis_state *x)
+static uint64_t place(int dim, int pos)
 {
-    if (x->kind != p->kind) return false;
-    return x->kind != SYN_S || holds(f, tensor, x->dim, x->pos, p);
+    return (uint64_t)1 << (dim * IR_MAX_FACTORS + pos);
 }
 
-static bool allows(const syn_pin *p, const ir_factors *f, int tensor, const syn_state *s,
-                   int n_axes)
+static bool is_so(const syn_pins *pins, int k, int i, int tensor, const syn_axis_state *x)
 {
+    if (x->kind != pins->pin[k].on[i].kind) return false;
+    return x->kind != SYN_S ||
+           (pins->places[k * SYN_MAX_AXES + i][tensor] & place(x->dim, x->pos)) != 0;
+}
+
+static bool allows(const syn_pins *pins, int k, int tensor, const syn_state *s, int n_axes)
+{
+    const syn_pin *p = &pins->pin[k];
     bool all = true, any = false, beside = true;
     if (p->n > n_axes) return false;
     for (int a = 0; a < n_axes; a++) {
-        bool so = is_so(&p->on[p->n == 1 ? 0 : a], f, tensor, &s->ax[a]);
+        bool so = is_so(pins, k, p->n == 1 ? 0 : a, tensor, &s->ax[a]);
         all &= so;
         any |= so;
         beside &= so || s->ax[a].kind == SYN_R;
@@ -219,12 +225,33 @@ static void hint(const reader *r, hb_str name)
     if (near) hb_hint(r->d, "did you mean '%s'?", near);
 }
 
+static syn_pins *no_pins(hb_arena *a, int n, int n_tensors)
+{
+    syn_pins *p = HB_NEW(a, syn_pins);
+    p->pin = HB_ARRAY(a, syn_pin, n + 1);
+    p->of = HB_ARRAY(a, uint64_t, n_tensors + 1);
+    p->places = HB_ARRAY(a, uint64_t *, (n + 1) * SYN_MAX_AXES);
+    return p;
+}
+
+// Where pin number k of a tensor means its states.
+static void set_places(const reader *r, syn_pins *pins, int k, int t)
+{
+    const syn_pin *p = &pins->pin[k];
+    for (int i = 0; i < p->n; i++) {
+        uint64_t **of = &pins->places[k * SYN_MAX_AXES + i];
+        if (p->on[i].kind != SYN_S) continue;
+        if (!*of) *of = HB_ARRAY(r->arena, uint64_t, r->g->tensors.n + 1);
+        for (int d = 0; d < r->g->tensors.p[t].rank; d++)
+            for (int pos = 0; pos < r->f->dim[t][d].n; pos++)
+                if (holds(r->f, t, d, pos, &p->on[i])) (*of)[t] |= place(d, pos);
+    }
+}
+
 syn_pins *syn_pins_read(hb_arena *a, const ir_graph *g, const ir_factors *f, const hb_str *text,
                         int n, hb_diag *d)
 {
-    syn_pins *out = HB_NEW(a, syn_pins);
-    out->pin = HB_ARRAY(a, syn_pin, n + 1);
-    out->of = HB_ARRAY(a, uint64_t, g->tensors.n + 1);
+    syn_pins *out = no_pins(a, n, g->tensors.n);
     int before = hb_diag_count(d);
     for (int k = 0; k < n; k++) {
         hb_source *src = HB_NEW(a, hb_source);
@@ -254,6 +281,7 @@ syn_pins *syn_pins_read(hb_arena *a, const ir_graph *g, const ir_factors *f, con
             for (int k2 = 0; k2 < p->n && good; k2++) // one error a pin
                 good = possible(&r, &p->on[k2], r.at, t);
             out->of[t] |= (uint64_t)1 << out->n;
+            set_places(&r, out, out->n, t);
         }
         if (found == 0) {
             wrong(&r, 0, hb_fmt(a, "no tensor and no op is called '%.*s'", HB_ARG(p->name)));
@@ -264,16 +292,77 @@ syn_pins *syn_pins_read(hb_arena *a, const ir_graph *g, const ir_factors *f, con
     return hb_diag_count(d) == before ? out : NULL;
 }
 
+syn_pins *syn_pins_again(hb_arena *a, const syn_pins *p, const ir_graph *g, const ir_factors *f,
+                         hb_diag *d)
+{
+    hb_str *text = HB_ARRAY(a, hb_str, p->n + 1);
+    for (int k = 0; k < p->n; k++)
+        text[k] = p->pin[k].text;
+    return syn_pins_read(a, g, f, text, p->n, d);
+}
+
+// Entries of a dim before a factor of it, in its own order.
+static int64_t outer_of(const ir_factors *f, int t, int dim, int pos)
+{
+    int64_t n = 1;
+    for (int i = 0; i < pos; i++)
+        n *= f->cls[f->dim[t][dim].cls[i]].size;
+    return n;
+}
+
+static uint64_t places_in(uint64_t of, const ir_factors *whole_f, int w, int rank,
+                          const ir_factors *f, int t)
+{
+    uint64_t out = 0;
+    for (int d = 0; d < rank; d++)
+        for (int pos = 0; pos < whole_f->dim[w][d].n; pos++)
+            for (int i = 0; (of & place(d, pos)) && i < f->dim[t][d].n; i++)
+                if (outer_of(f, t, d, i) == outer_of(whole_f, w, d, pos)) out |= place(d, i);
+    return out;
+}
+
+syn_pins *syn_pins_part(hb_arena *a, const syn_pins *p, const ir_graph *whole,
+                        const ir_factors *whole_f, const ir_graph *part, const ir_factors *part_f)
+{
+    syn_pins *out = no_pins(a, p->n, part->tensors.n);
+    hb_map *named = hb_map_new(a);
+    memcpy(out->pin, p->pin, sizeof *p->pin * (size_t)p->n);
+    out->n = p->n;
+    for (int k = 0; k < p->n * SYN_MAX_AXES; k++)
+        if (p->places[k]) out->places[k] = HB_ARRAY(a, uint64_t, part->tensors.n + 1);
+    for (int w = 0; w < whole->tensors.n; w++)
+        if (p->of[w]) hb_map_put(named, whole->tensors.p[w].name, w);
+    for (int t = 0; t < part->tensors.n; t++) {
+        const ir_tensor *x = &part->tensors.p[t];
+        int w = hb_map_get(named, x->name);
+        if (w < 0) continue;
+        out->of[t] = p->of[w];
+        for (int k = 0; k < p->n * SYN_MAX_AXES; k++)
+            if (p->places[k])
+                out->places[k][t] = places_in(p->places[k][w], whole_f, w, x->rank, part_f, t);
+    }
+    return out;
+}
+
+bool syn_pins_same(const syn_pins *p, const syn_pins *q, int n_tensors)
+{
+    if (!p || !q) return p == q;
+    size_t bytes = sizeof *p->of * (size_t)n_tensors;
+    bool same = p->n == q->n && memcmp(p->of, q->of, bytes) == 0;
+    for (int k = 0; k < p->n * SYN_MAX_AXES && same; k++)
+        same = !p->places[k] || memcmp(p->places[k], q->places[k], bytes) == 0;
+    return same;
+}
+
 bool syn_pinned(const syn_pins *p, int tensor)
 {
     return p && p->of[tensor] != 0;
 }
 
-bool syn_pins_allow(const syn_pins *p, const ir_factors *f, int tensor, const syn_state *x,
-                    int n_axes)
+bool syn_pins_allow(const syn_pins *p, int tensor, const syn_state *x, int n_axes)
 {
     for (int k = 0; p && k < p->n; k++)
-        if ((p->of[tensor] >> k & 1) && !allows(&p->pin[k], f, tensor, x, n_axes)) return false;
+        if ((p->of[tensor] >> k & 1) && !allows(p, k, tensor, x, n_axes)) return false;
     return true;
 }
 

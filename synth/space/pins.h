@@ -30,6 +30,9 @@ typedef struct syn_pins {
     int n;
     syn_pin *pin;
     uint64_t *of; // by tensor: bit k, pin k holds for it
+    // [k * SYN_MAX_AXES + i][tensor]: places that the i-th state of pin k means, a bit each, of
+    // factor `pos` of dim `dim` number dim * IR_MAX_FACTORS + pos; NULL: that state is no cut
+    uint64_t **places;
 } syn_pins;
 
 // Reads pins for a graph; errors go to d, located in the pin's text (then NULL). A pin that leaves
@@ -37,11 +40,20 @@ typedef struct syn_pins {
 syn_pins *syn_pins_read(hb_arena *a, const ir_graph *g, const ir_factors *f, const hb_str *text,
                         int n, hb_diag *d);
 
+// The same texts, read for another graph of the same step (a variant).
+syn_pins *syn_pins_again(hb_arena *a, const syn_pins *p, const ir_graph *g, const ir_factors *f,
+                         hb_diag *d);
+// Those of a stage, or of few layers: tensors are pinned as those of their name in the whole, and a
+// cut is of the factor that begins at the same place of the dim.
+syn_pins *syn_pins_part(hb_arena *a, const syn_pins *p, const ir_graph *whole,
+                        const ir_factors *whole_f, const ir_graph *part, const ir_factors *part_f);
+// Of two parts, whose tensors have equal numbers.
+bool syn_pins_same(const syn_pins *p, const syn_pins *q, int n_tensors);
+
 // p may be NULL: no pins.
 bool syn_pinned(const syn_pins *p, int tensor);
 // n_axes: of the mesh that x is a state on.
-bool syn_pins_allow(const syn_pins *p, const ir_factors *f, int tensor, const syn_state *x,
-                    int n_axes);
+bool syn_pins_allow(const syn_pins *p, int tensor, const syn_state *x, int n_axes);
 // "--pin 'a=R' and --pin 'b=P'": the pins of one tensor (-1: all).
 hb_str syn_pins_text(hb_arena *a, const syn_pins *p, int tensor);
 

@@ -98,7 +98,7 @@ static hb_str no_state(hb_arena *a, const syn_space *s, int t)
 {
     hb_str pins = syn_pins_text(a, s->opt->pins, t), name = s->g->tensors.p[t].name;
     for (int i = 0; i < s->states[t]->n; i++)
-        if (syn_pins_allow(s->opt->pins, s->f, t, &s->states[t]->s[i], s->mesh->n_axes))
+        if (syn_pins_allow(s->opt->pins, t, &s->states[t]->s[i], s->mesh->n_axes))
             return hb_fmt(a, "%.*s clashes with strategy %s, which never keeps %.*s so",
                           HB_ARG(pins), syn_strategy_name(s->strategy), HB_ARG(name));
     int n = 0;

@@ -8,6 +8,7 @@
 
 #include "ir/variant.h"
 #include "synth/certify/record.h"
+#include "synth/search/plan_stages.h"
 #include "synth/search/synth.h"
 #include "tests/support/cases.h"
 
@@ -47,7 +48,7 @@ static bool reads_around(const syn_program *p, const syn_pins *pins, int t)
             if (in->in[k] == made) return true;
         if (in->node != p->g->tensors.p[t].producer) continue;
         int b = in->out[p->g->tensors.p[t].out];
-        if (!syn_pins_allow(pins, p->f, t, &p->tensors.p[b].state, p->mesh->n_axes)) made = b;
+        if (!syn_pins_allow(pins, t, &p->tensors.p[b].state, p->mesh->n_axes)) made = b;
     }
     return false;
 }
@@ -56,11 +57,11 @@ static bool honoured(const syn_program *p, const syn_pins *pins, int t)
 {
     if (p->g->tensors.p[t].kind != IR_VALUE)
         return p->home[t] < 0 ||
-               syn_pins_allow(pins, p->f, t, &p->tensors.p[p->home[t]].state, p->mesh->n_axes);
+               syn_pins_allow(pins, t, &p->tensors.p[p->home[t]].state, p->mesh->n_axes);
     bool stands = false;
     for (int b = 0; b < p->tensors.n && !stands; b++)
         stands = p->tensors.p[b].value == t &&
-                 syn_pins_allow(pins, p->f, t, &p->tensors.p[b].state, p->mesh->n_axes);
+                 syn_pins_allow(pins, t, &p->tensors.p[b].state, p->mesh->n_axes);
     return stands && !reads_around(p, pins, t);
 }
 
@@ -181,6 +182,87 @@ START_TEST(many_pins_at_once)
             ck_assert_int_ne(s.g->tensors.p[t].kind, IR_STATE);
         }
     ck_assert_int_eq(pinned, 3 + 3 + 1 + 7 + 3); // 3 blocks, ln_f
+    hb_arena_free(s.a);
+}
+END_TEST
+
+// Plans of three stages on a machine each: of these, where the pin leaves a plan. Returns how many
+// of the pinned tensors' places in stages there are; 0: no plan.
+static int planned_in_stages(const setting *s, const hb_str *text, int n)
+{
+    static const int first[] = {0, 1, 2};
+    hb_arena *a = hb_arena_new();
+    hb_diag *d = hb_diag_new(a);
+    cost_model m[3];
+    int *rank[3], places = 0;
+    syn_stage_wish wish[3];
+    syn_options o = syn_default_options();
+    o.micro_batches = 2;
+    o.pins = syn_pins_read(a, s->g, s->f, text, n, d);
+    ck_assert_ptr_nonnull(o.pins);
+    for (int k = 0; k < 3; k++) {
+        const cl_machine *machine = &s->m.cluster->machine[k];
+        bool *device = HB_ARRAY(a, bool, s->m.cluster->n_ranks);
+        for (int r = 0; r < machine->n_ranks; r++)
+            device[machine->first_rank + r] = true;
+        rank[k] = HB_ARRAY(a, int, s->m.cluster->n_ranks + 1);
+        ck_assert(syn_stage_model(a, &s->m, device, rank[k], &m[k], d));
+        wish[k] = (syn_stage_wish){.first_layer = first[k]};
+    }
+    syn_staged_result r =
+        syn_plan_stages(a, s->g, s->m.cluster, 3, wish, m, (int *const *)rank, &o, d);
+    ck_assert_int_eq(hb_diag_count(d), 0);
+    ck_assert_msg(r.status != SYN_FAILED_CHECK, "%.*s: %.*s", HB_ARG(text[0]), HB_ARG(r.why));
+    const ir_factors *f = r.plan ? ir_factorize(a, r.plan->g) : NULL;
+    const syn_pins *pins = f ? syn_pins_again(a, o.pins, r.plan->g, f, d) : NULL;
+    for (int k = 0; k < 3 && r.plan; k++) {
+        const syn_program *p = r.plan->stage[k].program;
+        const syn_pins *own = syn_pins_part(a, pins, r.plan->g, f, p->g, p->f);
+        for (int t = 0; t < p->g->tensors.n; t++) {
+            if (!syn_pinned(own, t)) continue;
+            ck_assert_msg(honoured(p, own, t), "stage %d, %.*s: %.*s", k, HB_ARG(text[0]),
+                          HB_ARG(p->g->tensors.p[t].name));
+            places++;
+        }
+    }
+    hb_arena_free(a);
+    return places;
+}
+
+// What passes from stage to stage lies as its pin says on both sides; letters mean what they do in
+// the whole step, though each stage's factors have letters of their own.
+START_TEST(in_stages)
+{
+    setting s = load("examples/gpt2-tiny/graph.json", "clusters/laptop2x2.yaml");
+    s.m.cluster = cl_read_source(
+        s.a,
+        &(hb_source){HB_STR("three.yaml"), HB_STR("name: three\nmachines:\n- {name: m, count: 3, "
+                                                  "devices: [{model: H100, count: 2}, {model: "
+                                                  "A100-80GB, count: 1}], link: {bandwidth: 4 "
+                                                  "GB/s, latency: 5 us}}\nnetwork: {bandwidth: "
+                                                  "1 GB/s, latency: 20 us}\nsource: "
+                                                  "datasheet\n")},
+        "clusters/devices.yaml", hb_diag_new(s.a));
+    ck_assert_ptr_nonnull(s.m.cluster);
+    const hb_str all[] = {HB_STR("*.c_attn.weight=S(h)"), HB_STR("*.mlp.c_fc=S(2)"),
+                          HB_STR("transformer.h.1.mlp.c_proj=P")};
+    ck_assert_int_ge(planned_in_stages(&s, all, 3), 3 + 3 + 1);
+    const hb_str passed = HB_STR("transformer.h.0.add.2=S(0)"), tied = HB_STR("*.wte.weight=S(v)");
+    ck_assert_int_eq(planned_in_stages(&s, &passed, 1), 2);
+    ck_assert_int_eq(planned_in_stages(&s, &tied, 1), 2);
+    int at = 0, planned = 0, tried = 0;
+    for (int t = 0; t < s.g->tensors.n; t++) {
+        const ir_tensor *ten = &s.g->tensors.p[t];
+        if (ten->kind == IR_STATE || (ten->producer >= 0 && in_place(s.g, ten->producer))) continue;
+        hb_str pin[64];
+        int n = pins_of(&s, t, pin);
+        for (int i = 0; i < n; i++) {
+            if (at++ % test_cases(400, 131, 17) != 0) continue;
+            planned += planned_in_stages(&s, &pin[i], 1) > 0;
+            tried++;
+        }
+    }
+    ck_assert_int_ge(planned, tried - tried / 5);
     hb_arena_free(s.a);
 }
 END_TEST
@@ -332,6 +414,7 @@ int main(void)
     tcase_add_loop_test(t, some_pins_of_models, 0, test_cases(1, 2, 2));
     tcase_add_test(t, many_pins_at_once);
     tcase_add_loop_test(t, in_variants, 0, 3);
+    tcase_add_test(t, in_stages);
     tcase_add_test(t, clashes);
     tcase_add_test(t, bad_pins);
     tcase_add_loop_test(t, hap_keeps_its_rules, 0, test_cases(1, 3, 3));

@@ -5,6 +5,7 @@
 //       REF/reference.json's losses, 1e-5 relative; with more: gradients and parameters against
 //       REF/grads.safetensors (GRADS may be -: not compared) and REF/final.safetensors. PARTS is -
 //       or GLOB=N: parameters that hold N projections in one
+//   train_compare stages …                  as torch, losses within 1e-6
 //   train_compare losses A.jsonl B.jsonl    same steps, losses within 1e-5 relative
 //   train_compare differ A.jsonl B.jsonl    same steps, some loss differs by more than that
 //   train_compare grads A B                 as gradients against PyTorch's
@@ -20,7 +21,8 @@
 #include "tests/support/compare.h"
 
 enum { MAX_STEPS = 1000, MAX_RANKS = 64 };
-static const double loss_limit = 1e-5, param_limit = 1e-3;
+static const double param_limit = 1e-3;
+static double loss_limit = 1e-5;
 
 static hb_arena *arena;
 static int wrong;
@@ -268,7 +270,9 @@ int main(int argc, char **argv)
     arena = hb_arena_new();
     const char *mode = argc > 1 ? argv[1] : "";
     int n = argc - 2;
-    if (strcmp(mode, "torch") == 0 && (n == 2 || n == 6))
+    bool stages = strcmp(mode, "stages") == 0;
+    if (stages) loss_limit = 1e-6;
+    if ((stages || strcmp(mode, "torch") == 0) && (n == 2 || n == 6))
         against_torch(n, argv + 2);
     else if (strcmp(mode, "losses") == 0 && n == 2)
         two_runs(argv + 2, true);
