@@ -60,6 +60,9 @@
 // (puts, TP 4).
 #define COST_PAIR_GAP          5e-6  // s between two chunks' matmuls [H200]
 #define COST_PAIR_FLAG         15e-6 // s from a message's end to the matmul that reads it [H200]
+// A gather by puts of two H200s takes 11.6 us however few its bytes, and each member more 4.4: so long
+// the link has a message, the rest goes on beside the next one.
+#define COST_PAIR_AHEAD        6e-6  // s from when the link is free of a message until it has come [H200]
 #define COST_PAIR_LAUNCH_SHARE 2     // CPUs: the gap is a launch by this, the flag a launch [guess]
 // Matmuls that rest in between took 0.86 to 0.95 of their curves on four H200s (24 shapes), 0.93 to
 // 1.08 on two whole and two of 64 processors (6 shapes). It matters little: of 22 shapes of the
@@ -98,6 +101,12 @@
 #define COST_TILE_THIN  2000  // flops a byte of it [set]
 #define COST_TILE_IDLE  0.3   // of its clock that a device gains where no processor is at work [H200]
 #define COST_TILE_SPEED {1.085, 1.07, 0.995, 1.085, 1.08, 0.995, 1.05} // of it, by form [H200]
+// Lists whose kernel stores parts where they go. Stores of 128 MiB and more take 5 to 9 % longer than
+// copies (bench/results/2026-11-21-push-ways-h200x4.txt); none has run in a pair yet.
+#define COST_STORE_COLS   64         // of rows that are stored, multiples of these [runtime]
+#define COST_STORE_LONGER 1.07       // times a copy's seconds, of a large message [H200]
+#define COST_STORE_LARGE  (64 << 20) // bytes of one [set]
+#define COST_STORE_FLAG   2e-6       // s from a part's end to the tiles that wait for it [guess]
 // Of their chunks' price, by which lists must be cheaper. All-gathers' took 1 to 5 % more than chunks
 // that were priced alike, reduce-scatters' 2 %; of all-reduces' none lost.
 #define COST_TILE_GATHER  0.03 // [H200]

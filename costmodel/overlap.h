@@ -41,7 +41,9 @@
 //     producer   a chunk is sent once its tiles are made. `sums`: own tiles come last, and each
 //     waits
 //                at its end for what the others made of its rows. `by_rows`, an all-reduce: members
-//                have even shares of the rows, and their sums then go to all others
+//                have even shares of the rows, and their sums then go to all others. `stores`:
+//                tiles and sums by rows leave as they are made, by the kernel, or a consumer's rows
+//                from its begin on, whose first tiles end behind that
 typedef struct cost_tile_form {
     int rows, cols, turns; // of a tile; two warpgroups in turns
 } cost_tile_form;
@@ -55,7 +57,7 @@ double cost_tile_flops(void); // of a processor, a cycle, at the peak
 
 typedef struct cost_pair_tiles {
     const cost_tile_form *form;
-    bool sums, by_rows;
+    bool sums, by_rows, stores;
     int n_ops;
     const int64_t *cols, *k;      // of results, by kind and op; of operands, by kind
     int clusters[CL_MAX_CLASSES]; // by kind
@@ -82,9 +84,11 @@ typedef struct cost_pair {
                          // share of all rows), range by range once all parts of it are there;
                          // NULL: none
     const cost_contention *beside; // by kind
-    double gap;  // seconds by which every chunk but the first lengthens the matmul, or what its
-                 // rows take beyond their share of all rows, whichever is more
-    double flag; // seconds from a message's end until its receiver goes on
+    double gap;   // seconds by which every chunk but the first lengthens the matmul, or what its
+                  // rows take beyond their share of all rows, whichever is more
+    double flag;  // seconds from a message's end until its receiver goes on
+    double ahead; // of a whole pair `back`: seconds from when the link is free of a message until
+                  // that has come
     double launch_overhead; // seconds that the pair takes beyond its matmuls and transfers
     // cost_pair_search: of unequal rows, and where crowded > 1 (not if quick), chunks are chosen by
     // what they take as all else says, together with what they take where matmuls are done in the

@@ -1,15 +1,15 @@
-// The best list of tiles of a pair: which form, with sums or without, in which groups.
+// The best list of tiles of a pair: which form, with sums, by stores or neither, in which groups.
 
 #include "costmodel/device_defaults.h"
 #include "costmodel/pair_team.h"
 
 typedef struct candidate {
     const cost_tile_form *form;
-    bool sums;
+    cost_list_how how;
     double sec;
 } candidate;
 
-enum { MOST = COST_TILE_FORMS + COST_TILE_FORMS }; // with sums and without
+enum { MOST = COST_TILE_FORMS * COST_LIST_HOWS };
 
 // Layer after layer of the others' parts, own ones first (consumer) or last.
 static int plain(const cost_pair *p, int (*chunk)[3])
@@ -41,14 +41,15 @@ static int candidates(cost_team *t, candidate *all)
 {
     int n = 0, chunk[COST_MAX_CHUNKS][3];
     for (int i = 0; i < MOST; i++) {
-        const bool sums = i % 2;
+        const cost_list_how how = (cost_list_how)(i % COST_LIST_HOWS);
+        const cost_tile_form *form = &cost_tile_forms[i / COST_LIST_HOWS];
         cost_pair_tiles tiles;
         cost_pair_time time;
         int64_t rows[COST_MAX_PAIR_RANKS];
-        if (sums && t->coll != COST_REDUCE_SCATTER) continue;
-        cost_pair p = cost_team_list(t, &cost_tile_forms[i / 2], sums, true, &tiles, rows);
+        if (!cost_team_lists_how(t, form, how)) continue;
+        cost_pair p = cost_team_list(t, form, how, true, &tiles, rows);
         double sec = cost_pair_seconds(&p, chunk, plain(&p, chunk), &time);
-        put((candidate){tiles.form, sums, sec}, all, &n);
+        put((candidate){form, how, sec}, all, &n);
     }
     return n;
 }
@@ -70,12 +71,13 @@ bool cost_best_list(cost_team *t, bool quick, cost_list *best)
         cost_pair_tiles tiles;
         cost_list x;
         int64_t rows[COST_MAX_PAIR_RANKS];
-        cost_pair p = cost_team_list(t, all[i].form, all[i].sums, quick, &tiles, rows);
+        cost_pair p = cost_team_list(t, all[i].form, all[i].how, quick, &tiles, rows);
         x.n = cost_pair_search(&p, COST_MAX_CHUNKS, x.chunk, &x.time);
         if (x.n == 0 || (best->n > 0 && x.time.total >= best->time.total)) continue;
         x.form = tiles.form;
         x.sums = tiles.sums;
         x.by_rows = tiles.by_rows;
+        x.stores = tiles.stores;
         *best = x;
     }
     return best->n > 0;

@@ -173,12 +173,13 @@ static void consume(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
 {
     const cost_pair *p = x->p;
     const int64_t each = p->tiles->form->rows;
+    const double begins = p->tiles->stores ? COST_TILE_START : 0;
     table at;
     double busy[COST_MAX_PAIR_RANKS];
     pair_arrivals(x, g, at, busy);
     for (int r = 0; r < (alike(p) ? 1 : p->n); r++) {
         list l;
-        double own = 0, last = busy[r];
+        double own = 0, last = busy[r], pushed = p->tiles->stores ? begins + busy[r] : 0;
         list_new(&l, p, p->kind[r], all_rows(p));
         for (int k = 0; k < g->n; k++) {
             int d = g->distance[k];
@@ -188,8 +189,8 @@ static void consume(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
             for (int i = 0; i < g->n && d > 0 && lo < hi; i++)
                 if (g->distance[i] == d && first_row(g, i, rows) < hi * each &&
                     lo * each < end_row(g, i, rows))
-                    from = larger(from, at[i][r] + p->tiles->flag);
-            double made = take(&l, hi - lo, from, 0, 0);
+                    from = larger(from, begins + at[i][r] + p->tiles->flag);
+            double made = take(&l, hi - lo, from, k == 0 ? pushed : 0, 0);
             if (d == 0) own = larger(own, made);
             if (d > 0) last = larger(last, at[k][r]);
         }
@@ -202,17 +203,32 @@ static void consume(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
 
 // --- what is made is sent ---
 
-// Chunks but, with sums, the own ones; made[k]: when chunk k is.
-static void make_chunks(const pair_pricer *x, const pair_parts *g, int r, list *l, double *made)
+// When a part that takes `sec` to send has to begin leaving so that it leaves as its rows of tiles
+// are made, the first of them from `first` on, the last round of them at `made`. By copies: all of
+// it then.
+static double leaves(const pair_pricer *x, const list *l, int64_t tiles, double first, double made,
+                     double sec)
+{
+    const cost_pair_tiles *t = x->p->tiles;
+    const int64_t entries = entries_of(l, tiles);
+    const double before = entries > l->n ? 1 - (double)l->n / (double)entries : 0;
+    return t->stores ? larger(first, made - before * sec) : made + t->made;
+}
+
+// Chunks but, with sums, the own ones; made[k]: when chunk k is, and may leave.
+static void make_chunks(pair_pricer *x, const pair_parts *g, int r, list *l, double *made)
 {
     const cost_pair *p = x->p;
-    double last = 0;
+    double last = 0, left = 0;
     for (int k = 0; k < g->n; k++) {
         int64_t lo, hi;
+        const int to = (r + g->distance[k]) % p->n;
+        const double first = larger(last, l->entry);
         if (g->distance[k] == 0 && p->tiles->sums) continue;
-        tiles_of(p, g, k, p->rows[(r + g->distance[k]) % p->n], &lo, &hi);
+        tiles_of(p, g, k, p->rows[to], &lo, &hi);
         last = larger(last, take(l, hi - lo, 0, 0, 0));
-        made[k] = last + p->tiles->made;
+        const double sec = pair_seconds(x, true, p->kind[r], pair_rows_of(g, k, p->rows[to]));
+        made[k] = left = larger(left, leaves(x, l, hi - lo, first, last, sec));
     }
 }
 
@@ -251,16 +267,18 @@ static void add_own(const pair_pricer *x, const pair_parts *g, int r, table at, 
 }
 
 // The sums of an all-reduce by rows to all others, behind what was sent before.
-static double send_sums(pair_pricer *x, const pair_parts *g, int r, double sent, const double *done)
+static double send_sums(pair_pricer *x, const pair_parts *g, int r, const list *l, double sent,
+                        const double *done)
 {
     const cost_pair *p = x->p;
     for (int k = 0; k < g->n; k++) {
-        int64_t rows = pair_rows_of(g, k, p->rows[r]);
+        int64_t lo, hi, rows = pair_rows_of(g, k, p->rows[r]);
         if (g->distance[k] || rows == 0) continue;
-        sent = larger(sent, done[k] + p->tiles->made) +
-               (p->n - 1) * pair_seconds(x, true, p->kind[r], rows);
+        tiles_of(p, g, k, p->rows[r], &lo, &hi);
+        const double sec = (p->n - 1) * pair_seconds(x, true, p->kind[r], rows);
+        sent = larger(sent, leaves(x, l, hi - lo, 0, done[k], sec)) + sec;
     }
-    return sent + p->flag;
+    return sent + (p->tiles->stores ? p->tiles->flag : p->flag);
 }
 
 // When rank r is through, all it gets having come as `at` says: sums in the list, or behind it.
@@ -270,7 +288,7 @@ static double finish(pair_pricer *x, const pair_parts *g, int r, table at, doubl
     double done[COST_MAX_CHUNKS] = {0};
     if (p->tiles->sums) {
         add_own(x, g, r, at, l, done);
-        return p->tiles->by_rows ? send_sums(x, g, r, sent, done) : finished(l);
+        return p->tiles->by_rows ? send_sums(x, g, r, l, sent, done) : finished(l);
     }
     for (int k = 0; k < g->n; k++)
         done[k] = g->distance[k] ? at[k][r] + p->flag : finished(l) + p->flag;

@@ -111,6 +111,7 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
                        .beside = t->beside,
                        .gap = gap,
                        .flag = flag,
+                       .ahead = any_gpu ? COST_PAIR_AHEAD : 0,
                        .launch_overhead = t->memory.launch_overhead[put],
                        .quickest = COST_PAIR_QUICKEST,
                        .crowded = crowds ? fresh : 1,
@@ -136,19 +137,42 @@ static double list_message(void *ctx, int kind, int64_t rows)
     return cost_team_seconds(t, COST_ALL_GATHER, t->form, even, t->n * bytes, 1) / (t->n - 1);
 }
 
-cost_pair cost_team_list(cost_team *t, const cost_tile_form *f, bool sums, bool quick,
+// A part that the kernel stores: a large one's share, as there is nothing to begin.
+static double stored_message(void *ctx, int kind, int64_t rows)
+{
+    const cost_team *t = ctx;
+    double large =
+        cost_team_seconds(t, COST_ALL_GATHER, COST_PUT(1), even, t->n * COST_STORE_LARGE, 1) /
+        (t->n - 1);
+    return COST_STORE_LONGER * large * t->row_bytes[kind] * (double)rows / COST_STORE_LARGE;
+}
+
+bool cost_team_lists_how(const cost_team *t, const cost_tile_form *f, cost_list_how how)
+{
+    const bool gathers = t->coll == COST_ALL_GATHER;
+    if (how == COST_LIST_PLAIN) return true;
+    if (how == COST_LIST_SUMS) return t->coll == COST_REDUCE_SCATTER;
+    bool all = t->stores && t->coll != COST_ALL_TO_ALL && (f->turns || gathers);
+    for (int k = 0; k < t->n_kinds * t->n_ops && !gathers; k++)
+        all = all && t->cols[k] % COST_STORE_COLS == 0;
+    return all;
+}
+
+cost_pair cost_team_list(cost_team *t, const cost_tile_form *f, cost_list_how how, bool quick,
                          cost_pair_tiles *tiles, int64_t *rows)
 {
     cost_pair p = cost_team_pair(t, quick);
-    bool by_rows = t->coll == COST_ALL_REDUCE;
+    const bool by_rows = t->coll == COST_ALL_REDUCE, stores = how == COST_LIST_STORES;
     *tiles = (cost_pair_tiles){.form = f,
-                               .sums = sums || by_rows,
+                               .sums = by_rows ||
+                                       (how != COST_LIST_PLAIN && t->coll == COST_REDUCE_SCATTER),
                                .by_rows = by_rows,
+                               .stores = stores,
                                .n_ops = t->n_ops,
                                .cols = t->cols,
                                .k = t->k,
-                               .flag = COST_TILE_FLAG,
-                               .made = COST_TILE_MADE};
+                               .flag = stores ? COST_STORE_FLAG : COST_TILE_FLAG,
+                               .made = stores ? 0 : COST_TILE_MADE};
     for (int k = 0; k < t->n_kinds; k++) {
         const cl_class *c = &t->model->cluster->cls[t->cls[k]];
         double sec = cost_op(t->model, t->cls[k], IR_OP_linear, COST_TILE_FLOPS,
@@ -158,6 +182,7 @@ cost_pair cost_team_list(cost_team *t, const cost_tile_form *f, bool sums, bool 
     }
     p.tiles = tiles;
     p.crowded = 1;
+    if (stores) p.message = stored_message;
     // A kernel of sums finds no processor free until the list is done.
     for (int r = 0; r < t->n && t->coll == COST_REDUCE_SCATTER; r++)
         t->after[r] = cost_op(t->model, t->cls[t->kind[r]], IR_OP_add, 0,
@@ -167,7 +192,7 @@ cost_pair cost_team_list(cost_team *t, const cost_tile_form *f, bool sums, bool 
         rows[r] = t->rows[0] * (r + 1) / t->n - t->rows[0] * r / t->n;
     p.rows = rows;
     p.whole = p.back = p.late = false;
-    p.message = list_message;
+    p.message = stores ? stored_message : list_message;
     return p;
 }
 

@@ -29,6 +29,7 @@ typedef struct cost_team {
     // and op, of their operand by kind; else n_ops is 0.
     int n_ops;
     const int64_t *cols, *k;
+    bool stores;                            // lists by stores are looked at, too
     double *after;                          // room for n; cost_team_pair fills it
     cost_contention beside[CL_MAX_CLASSES]; // so too
 } cost_team;
@@ -43,7 +44,7 @@ bool cost_team_lists(const cost_team *t, cost_form form);
 // of one form, few groupings). At a form of the transfer that cost_team_lists. False: none.
 typedef struct cost_list {
     const cost_tile_form *form;
-    bool sums, by_rows;
+    bool sums, by_rows, stores;
     int n, chunk[COST_MAX_CHUNKS][3];
     cost_pair_time time;
 } cost_list;
@@ -51,9 +52,13 @@ bool cost_best_list(cost_team *t, bool quick, cost_list *best);
 // Whether a pair is planned as its list rather than in chunks, by the seconds of both.
 bool cost_list_first(cost_coll coll, double list, double chunked);
 // One list, of a form of tiles; tiles and rows (n, of an all-reduce) are the caller's room, and it
-// points into them and t.
-cost_pair cost_team_list(cost_team *t, const cost_tile_form *f, bool sums, bool quick,
+// points into them and t. An all-reduce's has sums.
+typedef enum { COST_LIST_PLAIN, COST_LIST_SUMS, COST_LIST_STORES, COST_LIST_HOWS } cost_list_how;
+cost_pair cost_team_list(cost_team *t, const cost_tile_form *f, cost_list_how how, bool quick,
                          cost_pair_tiles *tiles, int64_t *rows);
+// Are there lists of the team made in that way, of that form? Forms in turns alone store what they
+// make in others' memory: one warpgroup multiplies while the other's tile is on its way.
+bool cost_team_lists_how(const cost_team *t, const cost_tile_form *f, cost_list_how how);
 // Seconds of a collective of the link on `bytes`, without what ranks come apart to it; table NULL:
 // even; `apart`: runs of what all members hold together.
 double cost_team_seconds(const cost_team *t, cost_coll coll, cost_form form, const int64_t *table,

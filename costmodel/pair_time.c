@@ -234,6 +234,7 @@ static void produce_whole(pair_pricer *x, const pair_parts *g, cost_pair_time *t
                     .n_kinds = p->n_kinds,
                     .back = p->back,
                     .late = p->late,
+                    .ahead = p->ahead,
                     .flag = p->flag,
                     .beside = p->beside};
     for (int k = 0; k < g->n; k++) {

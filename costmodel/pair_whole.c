@@ -33,6 +33,12 @@ static int part_of(const pair_whole *x, int i, bool *sums)
     return i == 2 * x->n - 1 ? x->n - 1 : i % 2 ? (i + 1) / 2 : *sums ? i / 2 - 1 : 0;
 }
 
+// The link is free of the message so long before it has come.
+static double ahead_of(const pair_whole *x, int part)
+{
+    return x->back ? fmin(x->ahead, x->message[part] / 2) : 0;
+}
+
 static bool ready(const pair_whole *x, const state *s)
 {
     bool sums;
@@ -58,7 +64,8 @@ static void begin(const pair_whole *x, state *s)
     }
     bool sums;
     if (s->left >= 0 || s->next == messages(x) || !ready(x, s)) return;
-    s->left = x->message[part_of(x, s->next, &sums)];
+    const int part = part_of(x, s->next, &sums);
+    s->left = x->message[part] - ahead_of(x, part);
 }
 
 static void end(pair_whole *x, state *s, int c)
@@ -73,7 +80,7 @@ static void end(pair_whole *x, state *s, int c)
 void pair_whole_run(pair_whole *x)
 {
     state s = {.left = -1};
-    double slow = 1;
+    double slow = 1, last = 0;
     for (int k = 0; k < x->n; k++)
         s.came[k] = (double)INFINITY;
     for (int c = 0; c < x->n_kinds; c++)
@@ -106,9 +113,11 @@ void pair_whole_run(pair_whole *x)
         if (s.left > least) continue;
         bool sums;
         int part = part_of(x, s.next++, &sums);
-        if (x->back && !sums) s.came[part] = s.now + x->flag;
+        const double come = s.now + ahead_of(x, part) + x->flag;
+        if (x->back && !sums) s.came[part] = come;
         x->sent += x->message[part];
+        last = fmax(last, come);
         s.left = -1;
     }
-    x->total = s.now + x->flag;
+    x->total = fmax(s.now + x->flag, last);
 }

@@ -8,6 +8,7 @@
 //     link            |rows 0|rows 1|sums 0|  |rows 2|sums 1|  |sums 2|
 //     device                 +0             +1              +2
 //
+// The next message leaves when the link is free of one, `ahead` before that has come.
 // A sum takes the device between two matmuls: a matmul that runs has all processors until it is
 // over. For the same reason the library's kernel (`late`) begins not when its rows are made but
 // when the matmul that began then is over (on H200s a matmul and a collective launched at once
@@ -24,6 +25,7 @@ typedef struct pair_whole {
     double matmul[COST_MAX_CHUNKS][CL_MAX_CLASSES]; // by part and kind, seconds alone
     double message[COST_MAX_CHUNKS];                // back: of one of both ways
     double sum[COST_MAX_CHUNKS];                    // back
+    double ahead;                                   // back: s, at most half a message
     double flag;
     const cost_contention *beside;            // by kind
     double made[CL_MAX_CLASSES], total, sent; // out: last matmuls and last message end; link busy

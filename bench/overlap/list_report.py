@@ -6,7 +6,7 @@
 PLANNED: what pair_chunks wrote for --chunks; PRICED: for --also (pair_chunks --each). --beside: what
 overlap-base and torch_overlap.py measured of the same shapes. A line a shape, ms: matmul, collective,
 limit, fastest sequence, the planner's chunks, its list, what the runtime kept of the two, the best
-chunks tried, bare pushes, torch's fused operator; whether chunks, the list or the sequence was planned
+list by stores if PRICED has one, the best chunks tried, bare pushes, torch's fused operator; whether chunks, the list or the sequence was planned
 first (c, L, s), and which. Below it, each list of PRICED: ms, price / measured. Then, of each set of
 shapes and of all, geometric means of time / limit, of the planner's over others, of price / measured.
 The limit is max(matmul, the fastest collective) of overlap-bench's process.
@@ -18,7 +18,7 @@ import sys
 
 from overlap_report import least, mean, read
 
-ORDER = ("planned", "run", "chunks", "list", "seq", "tried", "bare", "torch")
+ORDER = ("planned", "run", "chunks", "list", "stores", "seq", "tried", "bare", "torch")
 TRITON = {"triton-down": 0.923}  # Triton-distributed's time / torch's, published for H100s
 
 
@@ -88,6 +88,7 @@ def measured(rows, text):
         "list": least(pairs, chosen="planner", tiles=False, list=True),
         "run": least(pairs, chosen="planner", tiles=True, list=None),
         "tried": least(pairs, chosen="tried", tiles=False),
+        "stores": least(pairs, chosen="also", chunks=lambda text: "|" in text and int(text.split("|")[1].split()[1]) & 16),
         "bare": least(bare, method="push pair"),
         "torch": least(torch, method="fused"),
     }
@@ -125,6 +126,11 @@ def tell_shape(key, rows, planned, prices, ratios):
     ratios.add(kind, "planned / seq or chunks", ms["planned"], plain, name)
     ratios.add(kind, "run / seq or chunks", ms["run"], plain, name)
     ratios.add(kind, "planned / quickest", ms["planned"], min(ms[w] for w in ("seq", "chunks", "list", "run") if w in ms), name)
+    if "stores" in ms:
+        either = min(ms["planned"], ms["stores"])
+        ratios.add(kind, "stores / planned", ms["stores"], ms["planned"], name)
+        for what in ["", *([size] if size else [])]:
+            ratios.add(kind, f"planned or stores / limit{', ' * bool(what)}{what}", either, limit, name)
     ratios.add(kind, "planned / torch", ms["planned"], ms.get("torch"), name)
     ratios.add(kind, "run / torch", ms["run"], ms.get("torch"), name)
     ratios.add(kind, "planned / bare", ms["planned"], ms.get("bare"), name)

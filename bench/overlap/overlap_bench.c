@@ -201,6 +201,7 @@ static void take(bench *b, method *m)
     b->r->opt.cuda.tiles = m->tiles == AS_RUN    ? HAP_CUDA_tiles_on
                            : m->tiles == BY_LIST ? HAP_CUDA_tiles_plan
                                                  : HAP_CUDA_tiles_off;
+    b->r->opt.cuda.stores = HAP_CUDA_stores_on; // where the list says so
     b->p.call = m->call;
     b->p.n_calls = m->n_calls;
 }

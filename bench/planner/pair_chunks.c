@@ -2,7 +2,7 @@
 // costmodel/pair_team.h asked as synth/price/pair_cost.c asks it, matmuls and messages by the
 // cluster's curves.
 //
-//     pair_chunks CLUSTER.yaml SHAPES [--cut] [--price CHUNKS | --each]
+//     pair_chunks CLUSTER.yaml SHAPES [--cut] [--stores] [--price CHUNKS | --each | --stored]
 //
 // A line a shape that is run on as many ranks as the cluster has: its name, the form, the chunks
 // that overlap-bench takes and, behind |, the list of tiles: tile, how, groups; or "sequential".
@@ -10,7 +10,8 @@
 // rows and the weight in proportion to peak rates instead of even.
 // --price: the predicted ms of each of these chunks instead, lines as this program writes them.
 // --each: instead the best list of each form of tiles, with sums and without, to try them all:
-// lines as overlap-bench's --also takes them, with the predicted ms behind #.
+// lines as overlap-bench's --also takes them, with the predicted ms behind #. --stores: lists whose
+// kernels store parts where they go are looked at, too; --stored: instead the best of these.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,9 +84,9 @@ static void print_groups(int (*g)[3], int n)
     }
 }
 
-static unsigned how_of(const cost_tile_form *f, bool sums, bool by_rows)
+static unsigned how_of(const cost_tile_form *f, bool sums, bool by_rows, bool stores)
 {
-    return (f->turns ? 1u : 0u) | (sums ? 2u : 0u) | (by_rows ? 4u : 0u);
+    return (f->turns ? 1u : 0u) | (sums ? 2u : 0u) | (by_rows ? 4u : 0u) | (stores ? 16u : 0u);
 }
 
 static void choose(team *t)
@@ -121,7 +122,7 @@ static void choose(team *t)
     if (best.list.n) {
         const cost_list *l = &best.list;
         printf(" | %dx%d %u", l->form->rows, l->form->cols,
-               how_of(l->form, l->sums, l->by_rows) | (best.first ? 8u : 0u));
+               how_of(l->form, l->sums, l->by_rows, l->stores) | (best.first ? 8u : 0u));
         print_groups(best.list.chunk, l->n);
     }
     printf(" # %.4f %.4f %.4f %.4f", 1e3 * least, 1e3 * alone, 1e3 * matmul(t, t->kind[0], t->s.m),
@@ -139,13 +140,13 @@ static int plain(const team *t, int (*chunk)[3])
     return n;
 }
 
-static void print_list(const team *t, const cost_tile_form *f, bool sums, bool by_rows,
-                       int (*chunk)[3], int n, double sec)
+static void print_list(const team *t, const cost_pair_tiles *l, int (*chunk)[3], int n, double sec)
 {
     int all[COST_MAX_PAIR_RANKS][3];
+    const cost_tile_form *f = l->form;
     printf("%s %s put(1)", t->s.kind, t->s.name);
     print_groups(all, plain(t, all));
-    printf(" | %dx%d %u", f->rows, f->cols, how_of(f, sums, by_rows));
+    printf(" | %dx%d %u", f->rows, f->cols, how_of(f, l->sums, l->by_rows, l->stores));
     print_groups(chunk, n);
     printf(" # %.4f\n", 1e3 * sec);
 }
@@ -154,17 +155,38 @@ static void print_list(const team *t, const cost_tile_form *f, bool sums, bool b
 static void each_form(team *t)
 {
     t->is.form = COST_PUT(1);
-    for (int i = 0; i < 2 * COST_TILE_FORMS && cost_team_lists(&t->is, t->is.form); i++) {
-        const bool sums = i % 2;
+    for (int i = 0; i < COST_LIST_HOWS * COST_TILE_FORMS && cost_team_lists(&t->is, t->is.form);
+         i++) {
+        const cost_list_how how = (cost_list_how)(i % COST_LIST_HOWS);
         int chunk[COST_MAX_CHUNKS][3];
         cost_pair_tiles tiles;
         cost_pair_time time;
-        if (sums && t->is.coll != COST_REDUCE_SCATTER) continue;
-        cost_pair p =
-            cost_team_list(&t->is, &cost_tile_forms[i / 2], sums, false, &tiles, t->shares);
+        const cost_tile_form *f = &cost_tile_forms[i / COST_LIST_HOWS];
+        if (!cost_team_lists_how(&t->is, f, how)) continue;
+        cost_pair p = cost_team_list(&t->is, f, how, false, &tiles, t->shares);
         int n = cost_pair_search(&p, COST_MAX_CHUNKS, chunk, &time);
-        if (n) print_list(t, tiles.form, tiles.sums, tiles.by_rows, chunk, n, time.total);
+        if (n) print_list(t, &tiles, chunk, n, time.total);
     }
+}
+
+// The best list by stores.
+static void best_stored(team *t)
+{
+    int best[COST_MAX_CHUNKS][3], chunk[COST_MAX_CHUNKS][3], n_best = 0;
+    cost_pair_tiles tiles, best_tiles = {0};
+    double least = (double)INFINITY;
+    t->is.form = COST_PUT(1);
+    for (int i = 0; i < COST_TILE_FORMS && cost_team_lists(&t->is, t->is.form); i++) {
+        const cost_tile_form *f = &cost_tile_forms[i];
+        cost_pair_time time;
+        if (!cost_team_lists_how(&t->is, f, COST_LIST_STORES)) continue;
+        cost_pair p = cost_team_list(&t->is, f, COST_LIST_STORES, false, &tiles, t->shares);
+        int n = cost_pair_search(&p, COST_MAX_CHUNKS, chunk, &time);
+        if (n == 0 || time.total >= least) continue;
+        least = time.total, n_best = n, best_tiles = tiles;
+        memcpy(best, chunk, sizeof best);
+    }
+    if (n_best) print_list(t, &best_tiles, best, n_best, least);
 }
 
 static int parse_groups(const char *at, int (*chunk)[3], const char **end)
@@ -197,7 +219,11 @@ static double priced(team *t, const char *at)
         for (int i = 0; i < COST_TILE_FORMS; i++) {
             const cost_tile_form *f = &cost_tile_forms[i];
             if (f->rows == rows && f->cols == cols && f->turns == (int)(how & 1u))
-                p = cost_team_list(&t->is, f, how & 2u, false, &tiles, t->shares);
+                p = cost_team_list(&t->is, f,
+                                   how & 16u  ? COST_LIST_STORES
+                                   : how & 2u ? COST_LIST_SUMS
+                                              : COST_LIST_PLAIN,
+                                   false, &tiles, t->shares);
         }
     }
     return cost_pair_seconds(&p, chunk, n, &time);
@@ -248,7 +274,7 @@ int main(int argc, char **argv)
     const char *devices = getenv("HAPC_DEVICES");
     hb_arena *a = hb_arena_new();
     hb_diag *d = hb_diag_new(a);
-    bool uneven = false, usage = argc < 3, each = false;
+    bool uneven = false, usage = argc < 3, each = false, stored = false, stores = false;
     const char *prices = NULL;
     for (int i = 3; i < argc; i++) {
         bool cuts = strcmp(argv[i], "--cut") == 0;
@@ -256,6 +282,10 @@ int main(int argc, char **argv)
             uneven = true;
         else if (strcmp(argv[i], "--each") == 0)
             each = true;
+        else if (strcmp(argv[i], "--stored") == 0)
+            stored = stores = true;
+        else if (strcmp(argv[i], "--stores") == 0)
+            stores = true;
         else if (strcmp(argv[i], "--price") == 0 && i + 1 < argc)
             prices = argv[++i];
         else
@@ -263,7 +293,8 @@ int main(int argc, char **argv)
     }
     if (usage) {
         fprintf(stderr,
-                "usage: pair_chunks CLUSTER.yaml SHAPES [--cut] [--price CHUNKS | --each]\n");
+                "usage: pair_chunks CLUSTER.yaml SHAPES [--cut] [--stores] [--price CHUNKS | "
+                "--each | --stored]\n");
         return 2;
     }
     cl_cluster *c = cl_read(a, argv[1], devices ? devices : "clusters/devices.yaml", d);
@@ -284,6 +315,7 @@ int main(int argc, char **argv)
     double weight[COST_MAX_PAIR_RANKS];
     is->kind = t.kind;
     is->after = t.after;
+    is->stores = stores;
     is->matmul = matmul;
     is->ctx = &t;
     for (int r = 0; r < is->n; r++) {
@@ -324,6 +356,8 @@ int main(int argc, char **argv)
             price(&t, prices);
         else if (each)
             each_form(&t);
+        else if (stored)
+            best_stored(&t);
         else
             choose(&t);
     }

@@ -46,10 +46,10 @@ def measure(m, name, shapes, cluster, sms=""):
     """What list_report.py takes of the shapes: jsonl:planned[:forms]."""
     cut, run_as = (["--cut"], ["--cut", sms, "--sms", sms]) if sms else ([], [])
     planned = groups_of(m, cluster, f"{name}.planned.txt", *cut, shapes=shapes)
-    forms = [groups_of(m, cluster, f"{name}.forms.txt", *cut, "--each", shapes=shapes)] if m.o.forms else []
+    forms = [groups_of(m, cluster, f"{name}.forms.txt", *cut, "--each" if m.o.forms else "--stored", shapes=shapes)]
     out = m.path(f"{name}.jsonl")
     done = m.run(name, m.mpirun(m.gpus, os.path.join(m.pack, "bin/overlap-bench-cuda"), shapes, "--chunks", planned,
-                                *(["--also", *forms] if forms else []), *run_as, "--lists", "1", "--seconds",
+                                "--also", *forms, *run_as, "--lists", "1", "--seconds",
                                 str(m.o.each)), m.o.each + 60, out=out)  # fmt: skip
     if not done.ok:
         m.failed(name, [f"exit {done.code}", *done.tail(4)])
@@ -186,10 +186,10 @@ def e2e_tiles(m):
         line(m, f"{name}: {text.count('hap_overlap(')} pairs, {text.count('hap_tiles(')} with lists, predicted "
                 f"{models.predicted_ms(folder):.1f} ms")
         for turn in range(2):
-            for way in ("off", "on")[:: 1 - 2 * turn]:
-                run = go(m, f"{name}.{way}", folder, "--steps", "18", "--seed", "1", *rows, cuda=f"tiles={way}", limit=40)
-                line(m, f"{name} tiles={way}: {run.median(9)} ms/step, losses {run.some_losses()}")
-                for x in run.said("pair of line") if turn == 0 and way == "on" else ():
+            for way in ("tiles=off", "tiles=on", "tiles=on,stores=all")[:: 1 - 2 * turn]:
+                run = go(m, f"{name}.{way}", folder, "--steps", "18", "--seed", "1", *rows, cuda=way, limit=40)
+                line(m, f"{name} {way}: {run.median(9)} ms/step, losses {run.some_losses()}")
+                for x in run.said("pair of line", 12) if turn == 0 and way != "tiles=off" else ():
                     print("   ", x)
 
 
@@ -198,12 +198,16 @@ def e2e_tiles(m):
 
 def tile_checks(m):
     """lists of tiles: ranks killed and stopped, a million rounds of each signal beside it; 20,000 pairs with delays"""
-    last = m.gpus - 1
-    checks = {"litmus": ([m.test("tile_litmus_cuda_test"), "1000000"], {"CUDA_VISIBLE_DEVICES": str(last)})}
-    if m.gpus >= 2:  # of four GPUs it takes three
-        checks["fail-tiles"] = (["tests/cli/cli_run_test.sh", "cuda", "tiles"], {})
+    two = m.gpus >= 4
+    litmus = "; ".join(f"{m.test(t)} 1000000 || rc=1" for t in ("tile_litmus_cuda_test", "stores_litmus_cuda_test"))
+    checks = {"litmus": (["bash", "-c", f"rc=0; {litmus}; exit $rc"],
+                         {"CUDA_VISIBLE_DEVICES": f"{m.gpus - 2},{m.gpus - 1}"} if two else {})}
+    if two:
+        checks["fail-tiles"] = (["tests/cli/cli_run_test.sh", "cuda", "tiles"],
+                                {"CUDA_VISIBLE_DEVICES": "0,1", "HAP_TEST_GPUS": "2"})
     m.together(checks, 150)
-    if m.gpus >= 2:
+    for way in ("off", "on") if m.gpus > 1 else ():
         seed = str(int(time.time()) % 1000000)
-        m.check(f"pairs.{seed}", m.mpirun(min(m.gpus, 4), m.test("pair_cuda_test"), "5", seed, "200", "4000"), 150,
-                env=given("--cuda tiles=all"))
+        m.check(f"pairs.stores-{way}.{seed}",
+                m.mpirun(min(m.gpus, 4), m.test("pair_cuda_test"), "5", seed, "200", "2000"), 100,
+                env=given(f"--cuda tiles=all,stores={way}"))

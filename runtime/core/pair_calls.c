@@ -53,7 +53,9 @@ static bool is_form(int rows, int cols, bool turns)
 
 void hap_pair_tile(hap_rank *r, const hap_pair_tiles *t)
 {
-    enum { HOW = HAP_TILE_TURNS | HAP_TILE_SUMS | HAP_TILE_BY_ROWS | HAP_TILE_FIRST };
+    enum {
+        HOW = HAP_TILE_TURNS | HAP_TILE_SUMS | HAP_TILE_BY_ROWS | HAP_TILE_FIRST | HAP_TILE_STORES
+    };
     hap_pair *p = &r->pair;
     HAP_CK(r, p->open && !p->started && p->n_ops == 0 && !p->tiles.said,
            "stands directly behind hap_overlap, once");
@@ -148,8 +150,12 @@ static void check_tiles(hap_rank *r, const hap_pair *p)
     HAP_CK(r, !own_last || p->kind == HAP_REDUCE_SCATTER || how & HAP_TILE_BY_ROWS,
            "tiles add sums of what is no reduce-scatter");
     HAP_CK(r, own_last || !(how & HAP_TILE_BY_ROWS), "tiles by rows add no sums");
+    HAP_CK(r, own_last || p->consumer || !(how & HAP_TILE_STORES),
+           "tiles are stored where nothing adds them");
     check_chunks(r, &q);
     check_passed(r, &q);
+    for (int k = 0; k < q.n_chunks && how & HAP_TILE_STORES; k++)
+        HAP_CK(r, !q.chunk[k][2], "what a kernel stores is passed on with group %d", k);
     for (int k = 0; k < q.n_chunks && own_last; k++) {
         own = own || q.chunk[k][0] == 0;
         HAP_CK(r, !own || q.chunk[k][0] == 0,

@@ -307,7 +307,10 @@ enum {
     HAP_TILE_SUMS = 2,    // a reduce-scatter's sums are added where own tiles end, which come last
     HAP_TILE_BY_ROWS = 4, // an all-reduce: groups of all distances as of a reduce-scatter, with
                           // even shares of the rows, whose sums are then sent to all
-    HAP_TILE_FIRST = 8    // planned to be quicker than the groups of hap_overlap
+    HAP_TILE_FIRST = 8,   // planned to be quicker than the groups of hap_overlap
+    HAP_TILE_STORES = 16  // of an all-gather none of whose rows are passed on, or of sums: the
+                         // kernel itself stores parts, and sums by rows, to where they go, in place
+                         // of copies
 };
 void hap_tiles(hap_rank *r, int rows, int cols, unsigned how, int n_groups,
                const int64_t (*groups)[3]);

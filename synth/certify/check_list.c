@@ -209,7 +209,9 @@ static bool check_order(chk *c, const rec_call *call)
 
 bool chk_list(chk *c, const rec_call *call, const rec_call *start)
 {
-    enum { HOW = SYN_TILE_TURNS | SYN_TILE_SUMS | SYN_TILE_BY_ROWS | SYN_TILE_FIRST };
+    enum {
+        HOW = SYN_TILE_TURNS | SYN_TILE_SUMS | SYN_TILE_BY_ROWS | SYN_TILE_FIRST | SYN_TILE_STORES
+    };
     const int64_t how = call->tile[2];
     const bool sums = how & SYN_TILE_SUMS, by_rows = how & SYN_TILE_BY_ROWS;
     const int n = (int)chk_group_size(c, start->axes);
@@ -220,6 +222,11 @@ bool chk_list(chk *c, const rec_call *call, const rec_call *start)
         return chk_fail(c, "a list by rows of this %s", cost_coll_name(start->coll));
     if (sums && start->coll != COST_REDUCE_SCATTER && !by_rows)
         return chk_fail(c, "a list that adds sums of this %s", cost_coll_name(start->coll));
+    if (how & SYN_TILE_STORES && !sums && start->coll != COST_ALL_GATHER)
+        return chk_fail(c, "a list that stores what nothing adds");
+    for (int k = 0; k < call->n_chunks && how & SYN_TILE_STORES; k++)
+        if (call->chunk[k][2])
+            return chk_fail(c, "chunk %d of the list is stored, and passed on by another", k);
     if (by_rows && 2 * call->n_chunks > SYN_RECORD_GROUPS)
         return chk_fail(c, "a list of %d chunks and their sums", call->n_chunks);
     if (!chk_chunks(c, call, start, by_rows ? n : start->coll == COST_ALL_REDUCE ? 1 : n))

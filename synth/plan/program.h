@@ -99,7 +99,8 @@ enum {
     SYN_TILE_TURNS = 1 << 0,
     SYN_TILE_SUMS = 1 << 1,
     SYN_TILE_BY_ROWS = 1 << 2,
-    SYN_TILE_FIRST = 1 << 3
+    SYN_TILE_FIRST = 1 << 3,
+    SYN_TILE_STORES = 1 << 4
 };
 typedef struct syn_tiles {
     int rows, cols; // of a tile

@@ -242,6 +242,7 @@ static bool gather_teams(teams *all, const syn_program *p, syn_costs *c, const s
                            .form = start->form,
                            .n = n,
                            .runs = runs_of_row(p, start),
+                           .stores = COST_PAIR_STORES,
                            .matmul = matmul,
                            .ctx = t}};
         if (!gather(all->arena, t, start->axes, g)) return false;
@@ -268,15 +269,22 @@ static const cost_tile_form *form_of(const syn_tiles *x)
     return NULL;
 }
 
+static cost_list_how how_of(const syn_tiles *x)
+{
+    return x->how & SYN_TILE_STORES ? COST_LIST_STORES
+           : x->how & SYN_TILE_SUMS ? COST_LIST_SUMS
+                                    : COST_LIST_PLAIN;
+}
+
 // Seconds of one team, in chunks or as the list.
 static void team_times(team *t, const syn_pair *x, bool list, cost_pair_time *time)
 {
     cost_pair_tiles tiles;
     int64_t rows[COST_MAX_PAIR_RANKS];
     t->is.form = x->form;
-    cost_pair p = list ? cost_team_list(&t->is, form_of(&x->tiles), x->tiles.how & SYN_TILE_SUMS,
-                                        false, &tiles, rows)
-                       : cost_team_pair(&t->is, false);
+    cost_pair p =
+        list ? cost_team_list(&t->is, form_of(&x->tiles), how_of(&x->tiles), false, &tiles, rows)
+             : cost_team_pair(&t->is, false);
     cost_pair_seconds(&p, list ? x->tiles.chunk : x->chunk, list ? x->tiles.n_chunks : x->n_chunks,
                       time);
 }
@@ -420,7 +428,7 @@ static void best_list(teams *all, cost_form form, bool quick, syn_pair *x)
         (syn_tiles){.rows = l.form->rows,
                     .cols = l.form->cols,
                     .how = (l.form->turns ? SYN_TILE_TURNS : 0u) | (l.sums ? SYN_TILE_SUMS : 0u) |
-                           (l.by_rows ? SYN_TILE_BY_ROWS : 0u),
+                           (l.by_rows ? SYN_TILE_BY_ROWS : 0u) | (l.stores ? SYN_TILE_STORES : 0u),
                     .n_chunks = l.n,
                     .chunk = hb_copy(all->arena, l.chunk, sizeof *l.chunk * (size_t)l.n)};
     if (x->n_chunks == 0) plain_chunks(all, x);

@@ -4,14 +4,15 @@
 # promises, and exactly one message says where it was. Usage:
 # tests/cli/cli_run_test.sh [cpu | cuda [nan | pushes | tiles]]; with nan only what --check-nan says; with
 # pushes only a rank that dies and one that stops, of a plan with collectives by push; with tiles of one
-# whose pairs run as lists of tiles, whose kernels then wait for the lost rank.
+# whose pairs run as lists of tiles, whose kernels then wait for the lost rank. HAP_TEST_GPUS: so many
+# devices (all).
 set -u
 . tests/cli/one_message.sh
 backend=${1:-cpu} n=3
 [ "${2:-}" = pushes ] && pushes=1 n=4 || pushes=
 [ "${2:-}" = tiles ] && tiles=1 || tiles=
 if [ "$backend" = cuda ]; then
-    n=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+    n=${HAP_TEST_GPUS:-$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')}
     [ "$n" -le 3 ] || n=$((pushes ? 4 : 3))
     if [ "$pushes" ] && [ "$n" -lt 4 ]; then
         echo "skipped: $n CUDA devices for 4 ranks"

@@ -229,7 +229,8 @@ START_TEST(entry_by_entry)
         x.rows[0] += x.rows[0] % 2 * (x.t.coll == COST_ALL_REDUCE);
         bool gathers = x.t.coll == COST_ALL_GATHER, whole = x.t.coll == COST_ALL_REDUCE;
         const cost_tile_form *f = &cost_tile_forms[below(COST_TILE_FORMS)];
-        cost_pair p = cost_team_list(&x.t, f, !gathers, false, &tiles, rows);
+        const cost_list_how how = gathers ? COST_LIST_PLAIN : COST_LIST_SUMS;
+        cost_pair p = cost_team_list(&x.t, f, how, false, &tiles, rows);
         for (int64_t k = gathers; k > 0; k--, n++)
             chunk[n][0] = 0, chunk[n][1] = 1;
         for (int64_t k = 1 + below(6); k > 0; k--, n++)
@@ -241,6 +242,126 @@ START_TEST(entry_by_entry)
                       cost_coll_name(x.t.coll), sec, want);
         ck_assert_double_ge(time.total, time.busy[0] * (1 - 1e-9));
     }
+}
+END_TEST
+
+// --- by stores: each two tiles leave when they are made ---
+
+typedef struct sent_tile {
+    double made, sec;
+    int chunk;
+} sent_tile;
+
+static int by_made(const void *a, const void *b)
+{
+    double x = ((const sent_tile *)a)->made, y = ((const sent_tile *)b)->made;
+    return (x > y) - (x < y);
+}
+
+// Rows of tiles [lo, hi), which leave in `sec` altogether; how many entries.
+static int send_tiles(machine *m, int64_t tiles, double until, double sum, double sec, int chunk,
+                      sent_tile *to)
+{
+    int64_t n = tiles * tiles_in(m->x->cols[0], m->p->tiles->form->cols), entries = (n + 1) / 2;
+    for (int64_t i = 0; i < entries; i++)
+        to[i] = (sent_tile){two_tiles(m, 0, until, sum), sec / (double)entries, chunk};
+    return (int)entries;
+}
+
+// The link in the order in which tiles are made; came: when the last of a chunk is through.
+static double leave(sent_tile *tile, int n, double sent, double *came)
+{
+    qsort(tile, (size_t)n, sizeof *tile, by_made);
+    for (int i = 0; i < n; i++) {
+        sent = fmax(sent, tile[i].made) + tile[i].sec;
+        came[tile[i].chunk] = sent;
+    }
+    return sent;
+}
+
+// Two ranks alike.
+static double tile_by_tile(const sample *x, const cost_pair *p, int (*chunk)[3], int n)
+{
+    enum { MOST = 1 << 16 };
+    static sent_tile tile[MOST];
+    const int64_t rows = p->rows[0], each = p->tiles->form->rows;
+    double came[COST_MAX_CHUNKS] = {0}, summed[COST_MAX_CHUNKS] = {0}, sent = 0, last = 0;
+    int64_t from[COST_MAX_CHUNKS], to[COST_MAX_CHUNKS], lo, hi;
+    int count = 0;
+    machine m;
+    start(&m, x, p);
+    for (int own = 0; own < 2; own++) {
+        for (int k = 0; k < n; k++) {
+            int before = k - 1;
+            if ((chunk[k][0] == 0) != own) continue;
+            while (before >= 0 && chunk[before][0] != chunk[k][0])
+                before--;
+            from[k] = before < 0 ? 0 : to[before];
+            to[k] = part_end(x, chunk, n, k, rows, rows);
+            lo = tiles_in(from[k], each), hi = from[k] == to[k] ? lo : tiles_in(to[k], each);
+            for (int64_t many; lo < hi && own; lo += many) { // rows that wait for as much
+                double until = 0, now = 0, sec = 0;
+                for (many = 0; lo + many < hi && now <= until; many++) {
+                    now = 0;
+                    for (int i = 0; i < n; i++)
+                        if (chunk[i][0] && from[i] < (lo + many + 1) * each &&
+                            (lo + many) * each < to[i])
+                            now = fmax(now, came[i] + p->tiles->flag);
+                    if (many == 0) until = now;
+                }
+                many -= now > until;
+                if (p->tiles->by_rows)
+                    sec = p->message(p->ctx, 0, to[k] - from[k]) * (double)many /
+                          (double)(hi - tiles_in(from[k], each));
+                int some = send_tiles(&m, many, until, m.sum, sec, k, tile + count);
+                for (int i = 0; i < some; i++)
+                    last = fmax(last, tile[count + i].made);
+                count += some;
+            }
+            if (!own && hi > lo)
+                count += send_tiles(&m, hi - lo, 0, 0, p->message(p->ctx, 0, to[k] - from[k]), k,
+                                    tile + count);
+            ck_assert_int_lt(count, MOST / 2);
+        }
+        if (own && !p->tiles->by_rows) break;
+        sent = leave(tile, count, sent, own ? summed : came);
+        count = 0;
+    }
+    if (p->tiles->by_rows) last = fmax(last, sent + p->tiles->flag);
+    return fmax(last, sent) + p->launch_overhead;
+}
+
+START_TEST(stores_tile_by_tile)
+{
+    int cases = test_cases(60, 400, 4000), n_cases = 0;
+    double sum = 0, most = 0;
+    for (int i = 0; i < cases; i++) {
+        sample x;
+        cost_pair_tiles tiles;
+        cost_pair_time time;
+        int64_t rows[RANKS];
+        int chunk[COST_MAX_CHUNKS][3] = {{0}}, n = 0;
+        state = 77 + (uint64_t)i;
+        draw(&x, below(2) ? COST_REDUCE_SCATTER : COST_ALL_REDUCE, 2);
+        x.t.stores = true;
+        x.rows[1] = x.rows[0];
+        x.rows[0] += x.rows[0] % 2 * (x.t.coll == COST_ALL_REDUCE);
+        const cost_tile_form *f =
+            &cost_tile_forms[below(2) ? COST_TILE_128x128_1 : COST_TILE_128x192_1];
+        ck_assert(cost_team_lists_how(&x.t, f, COST_LIST_STORES));
+        cost_pair p = cost_team_list(&x.t, f, COST_LIST_STORES, false, &tiles, rows);
+        for (int64_t k = 1 + below(6); k > 0; k--, n++)
+            chunk[n][0] = 1, chunk[n][1] = (int)(1 + below(5));
+        for (int64_t k = x.t.coll == COST_ALL_REDUCE ? 1 + below(5) : 1; k > 0; k--, n++)
+            chunk[n][0] = 0, chunk[n][1] = (int)(1 + below(5));
+        double sec = cost_pair_seconds(&p, chunk, n, &time), want = tile_by_tile(&x, &p, chunk, n);
+        double off = log(sec / want);
+        sum += off, n_cases++;
+        most = fmax(most, fabs(off));
+    }
+    ck_assert_msg(fabs(sum / n_cases) < 0.02,
+                  "priced at %.3f of what tile by tile takes, on average", exp(sum / n_cases));
+    ck_assert_msg(most < 0.15, "priced up to %.3f off what tile by tile takes", exp(most));
 }
 END_TEST
 
@@ -283,13 +404,16 @@ START_TEST(choice_against_all)
         double best = HUGE_VAL;
         state = 1000003u * (uint64_t)(i + 1);
         draw(&x, colls[i % 3], 2 + 2 * (i / 3 % 2));
+        x.t.stores = below(2);
         ck_assert(cost_team_lists(&x.t, COST_PUT(1)));
         ck_assert(cost_best_list(&x.t, false, &list));
-        for (int f = 0; f < 2 * COST_TILE_FORMS; f++) {
+        for (int f = 0; f < COST_LIST_HOWS * COST_TILE_FORMS; f++) {
+            const cost_tile_form *form = &cost_tile_forms[f / COST_LIST_HOWS];
+            const cost_list_how how = (cost_list_how)(f % COST_LIST_HOWS);
             cost_pair_tiles tiles;
             int64_t rows[RANKS];
-            if (f % 2 && x.t.coll != COST_REDUCE_SCATTER) continue;
-            cost_pair p = cost_team_list(&x.t, &cost_tile_forms[f / 2], f % 2, false, &tiles, rows);
+            if (!cost_team_lists_how(&x.t, form, how)) continue;
+            cost_pair p = cost_team_list(&x.t, form, how, false, &tiles, rows);
             best = fmin(best, fmin(least_of(&p, true), least_of(&p, false)));
         }
         double over = list.time.total / best - 1;
@@ -336,6 +460,7 @@ int main(void)
     TCase *t = tcase_create("lists");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, entry_by_entry);
+    tcase_add_test(t, stores_tile_by_tile);
     tcase_add_test(t, choice_against_all);
     tcase_add_test(t, only_on_devices_that_have_them);
     suite_add_tcase(s, t);

@@ -5,9 +5,10 @@
 //     pair_list_test [pairs each] [seed]
 //
 // Every element is to be made once, of rows that are there; what adds others' parts is to wait for
-// none but those of its rows; every part is to be sent once all of it is made; and all is to end.
+// none but those of its rows; every part is to be sent once all of it is made; what is stored in
+// another's memory is to wait for its credit; and all is to end.
 // Lists that are spoilt on purpose are to be noticed: a wait or a tile is left out, a tally ends
-// early, a part waits for its own chunk's tiles alone.
+// early, a part waits for its own chunk's tiles alone, a store for no credit.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 #include "tests/support/pair_tiles.h"
 #include "tests/support/pair_via.h"
 
-enum { MOST = 5, CHUNKS = 24, OPS = 2, CLUSTERS = 12, FLAGS = 4096, ROWS = 4000, COLS = 800 };
+enum { MOST = 5, CHUNKS = 24, OPS = 2, CLUSTERS = 12, FLAGS = 8192, ROWS = 4000, COLS = 800 };
 
 typedef struct rank {
     hap_rank r;
@@ -31,18 +32,20 @@ typedef struct rank {
     int clusters, at[CLUSTERS]; // the entry that a cluster is at
     int tally[CHUNKS];
     uint32_t flag[FLAGS];
+    bool open;                       // its stream has come to the pair
+    int order[CHUNKS];               // in which a consumer's are sent
     int sent;                        // chunks that the stream of transfers has gone through
     int turn[CHUNKS], added;         // a producer's own ones, in an order of theirs
     unsigned char there[MOST][ROWS]; // rows that came: gathered, or each member's slot
     unsigned char *made[OPS * MOST]; // by place: [rows][cols / 8]
 } rank;
 
-typedef enum { AS_IT_IS, NO_WAIT, NO_TILE, SHORT_TALLY, ONE_CHUNK, SPOILS } spoil;
+typedef enum { AS_IT_IS, NO_WAIT, NO_TILE, SHORT_TALLY, ONE_CHUNK, NO_CREDIT, SPOILS } spoil;
 
 static rank all[MOST];
 static int64_t chunk[CHUNKS][3], rows[MOST], cols[OPS];
 static int n_ranks, n_chunks, n_ops;
-static bool sums;
+static bool sums, stores;
 static long bad;
 
 // --- a pair ---
@@ -83,6 +86,7 @@ static void draw_by_rows(void)
     for (int m = 0; m < n_ranks; m++)
         rows[m] = cuda_pair_rows(&all[0].r, &all[0].p, m).n;
     sums = true;
+    stores = t.how & HAP_TILE_STORES;
 }
 
 static void draw(void)
@@ -95,6 +99,7 @@ static void draw(void)
     n_ranks = 2 + (int)coll_below(MOST - 1);
     n_ops = gathers ? 1 + (int)coll_below(OPS) : 1;
     sums = out && coll_chance(60);
+    stores = (sums || gathers) && coll_chance(50);
     const int64_t n = coll_chance(30) ? 1 + coll_below(300) : 1 + coll_below(ROWS);
     const int64_t *table = coll_table(n, n_ranks, false);
     hap_dim whole[] = {WHOLE(n), WHOLE(8)}, cut[] = {CUT(0, n, table), WHOLE(8)};
@@ -102,12 +107,14 @@ static void draw(void)
         rows[m] = kind == HAP_ALL_REDUCE ? n : table[m];
     for (int i = 0; i < n_ops; i++)
         cols[i] = 8 * (1 + coll_below(COLS / 8));
-    draw_chunks(gathers, kind == HAP_ALL_REDUCE);
+    draw_chunks(gathers && !stores, kind == HAP_ALL_REDUCE);
     for (int m = 0; m < n_ranks; m++) {
         rank *q = &all[m];
         hap_pair *p = &q->p;
         q->r = (hap_rank){.id = m,
                           .n_ranks = n_ranks,
+                          .member = m,
+                          .n_members = n_ranks,
                           .n_axes = 1,
                           .size = {n_ranks, 1},
                           .coord = {m},
@@ -126,15 +133,18 @@ static void draw(void)
     if (kind == HAP_ALL_REDUCE && n >= n_ranks && coll_chance(60)) draw_by_rows();
 }
 
-// Each rank has a form, processors and sums of its own.
+// Each rank has processors and sums of its own, and a form, but where kernels store parts.
 static void make_lists(spoil s)
 {
+    const tile_shape *one = &tile_shapes[coll_below(TILE_SHAPES)];
     for (int m = 0; m < n_ranks; m++) {
         rank *q = &all[m];
-        const tile_shape *shape = &tile_shapes[coll_below(TILE_SHAPES)];
+        const tile_shape *shape = stores ? one : &tile_shapes[coll_below(TILE_SHAPES)];
+        unsigned how = sums && (rows[m] > 0 || stores) ? (unsigned)HAP_TILE_SUMS : 0;
+        if (stores) how |= HAP_TILE_STORES;
         q->clusters = 1 + (int)coll_below(CLUSTERS);
         cuda_pair_list_make(&q->r, &q->p, shape, cols, 64 * (1 + coll_below(9)), 2 * q->clusters,
-                            sums && rows[m] > 0, &q->list);
+                            how, &q->list);
         cuda_pair_list *l = &q->list;
         int e = l->n_entries ? (int)coll_below(l->n_entries) : 0;
         for (int c = 0; c < q->clusters; c++)
@@ -144,7 +154,8 @@ static void make_lists(spoil s)
         memset(q->there, 0, sizeof q->there);
         for (int i = 0; i < n_ops * n_ranks; i++)
             q->made[i] = calloc((size_t)(rows[i % n_ranks] + 1), COLS / 8);
-        q->sent = q->added = 0;
+        q->open = false;
+        q->sent = q->added = stores && !q->p.consumer ? n_chunks : 0; // nothing is a stream's
         for (int k = 0; k < n_chunks; k++) {
             int to = (int)coll_below(k + 1);
             q->turn[k] = q->turn[to], q->turn[to] = k;
@@ -159,6 +170,7 @@ static void make_lists(spoil s)
         for (int i = 0; i < l->n_entries; i++) {
             tile_entry *t = &l->entry[i];
             if (s == NO_WAIT && t->wait == l->entry[e].wait) t->waits = 0;
+            if (s == NO_CREDIT && t->kind & TILE_SENDS) t->waits = 0;
             if (s == SHORT_TALLY && t->tally == l->entry[e].tally && t->count > shape->parts)
                 t->count -= shape->parts;
         }
@@ -182,6 +194,13 @@ static void raise(rank *q, int flag, int part)
     if (q->flag[flag] < (uint32_t)part + 1) q->flag[flag] = (uint32_t)part + 1;
 }
 
+// Whether the entry's tiles are stored in the memory of that other member.
+static bool goes_to(const rank *q, const tile_entry *e, int member)
+{
+    if (member == q->r.id) return false;
+    return e->kind & TILE_ALL || (e->kind & TILE_SENDS && e->place % n_ranks == member);
+}
+
 // One of an entry's two tiles is made.
 static int make_tile(rank *q, const tile_entry *e, int row, int col)
 {
@@ -191,17 +210,31 @@ static int make_tile(rank *q, const tile_entry *e, int row, int col)
     bad += e->rows > rows[member] || e->cols != cols[op];
     for (int i = row; i < row + s->rows && i < e->rows; i++) {
         if (q->p.consumer && member != me) bad += !q->there[member][i];
-        for (int m = 0; m < n_ranks && e->kind & TILE_SUMS; m++)
+        for (int m = 0; m < n_ranks && e->kind & TILE_SUMS && !stores; m++)
             bad += m != me && !q->there[m][i];
-        for (int j = col / 8; j < (col + s->cols) / 8 && j < e->cols / 8; j++)
+        for (int j = col / 8; j < (col + s->cols) / 8 && j < e->cols / 8; j++) {
             q->made[e->place][i * (COLS / 8) + j]++;
+            for (int m = 0; m < n_ranks && e->kind & TILE_SUMS && stores; m++)
+                bad += m != me && !all[m].made[me][i * (COLS / 8) + j];
+        }
     }
+    for (int m = 0; m < n_ranks; m++) // into others' memory
+        bad += goes_to(q, e, m) && !all[m].open;
     return s->parts;
+}
+
+static bool all_made(const rank *q, int member, hap_range of);
+
+// No tile: all sums of the others' rows have come.
+static void check_end(const rank *q)
+{
+    for (int m = 0; m < n_ranks; m++)
+        bad += m != q->r.id && !all_made(&all[m], m, (hap_range){0, rows[m]});
 }
 
 static bool run_entry(rank *q, int c)
 {
-    if (q->at[c] >= q->list.n_entries) return false;
+    if (!q->open || q->at[c] >= q->list.n_entries) return false;
     const tile_entry *e = &q->list.entry[q->at[c]];
     const tile_shape *s = &tile_shapes[e->slot];
     for (int i = e->wait; i < e->wait + e->waits; i++)
@@ -210,12 +243,24 @@ static bool run_entry(rank *q, int c)
     int arrivals = make_tile(q, e, e->row, e->col);
     arrivals += make_tile(q, e, e->row + (right ? 0 : s->rows), e->col + (right ? s->cols : 0));
     q->at[c] += q->clusters;
+    if (stores && e->steps == 0 && e->waits) check_end(q);
     for (; arrivals > 0 && e->kind & TILE_SIGNALS; arrivals--)
         if (++q->tally[e->tally] == e->count) {
             q->tally[e->tally] = 0;
-            raise(q, e->signal, e->raise);
+            if (!stores) raise(q, e->signal, e->raise);
+            for (int m = 0; m < n_ranks; m++)
+                if (goes_to(q, e, m)) raise(&all[m], e->signal, e->raise);
         }
     return true;
+}
+
+// The rank's stream comes to the pair: its memory may be written into.
+static bool come(rank *q)
+{
+    if (q->open) return false;
+    for (int m = 0; m < n_ranks; m++)
+        if (m != q->r.id) raise(&all[m], cuda_put_credit_flag(&all[m].r, 1, q->r.id), 0);
+    return q->open = true;
 }
 
 static bool all_made(const rank *q, int member, hap_range of)
@@ -241,7 +286,7 @@ static void check_waits(const rank *q)
         const tile_entry *e = &q->list.entry[i];
         const int each = tile_shapes[e->slot].rows,
                   end = e->row + each * (e->kind & TILE_RIGHT ? 1 : 2);
-        for (int w = e->wait; w < e->wait + e->waits && e->kind & TILE_SUMS; w++) {
+        for (int w = e->wait; w < e->wait + e->waits && e->kind & TILE_SUMS && !stores; w++) {
             const hap_range part = part_of(q, q->list.wait[w].until, q->r.id);
             bad += part.n == 0 || part.lo >= end || part.lo + part.n <= e->row;
         }
@@ -254,12 +299,16 @@ static void send(rank *q, int k, int to, int member, hap_range of)
     rank *t = &all[to];
     int slot = q->p.consumer ? member : q->r.id;
     memset(t->there[slot] + of.lo, 1, (size_t)of.n);
-    raise(t, cuda_put_arrived_flag(&t->r, 1, q->r.id), k);
+    raise(t,
+          stores ? cuda_put_stored_flag(&t->r, 1, k, q->r.id)
+                 : cuda_put_arrived_flag(&t->r, 1, q->r.id),
+          k);
 }
 
 static bool send_gathered(rank *q, int k)
 {
     const int me = q->r.id, to = hap_pair_other(&q->r, &q->p, k);
+    if (stores && !all[to].open) return false; // the kernel waits for the credit
     hap_passed w = hap_pair_passed(&q->r, &q->p, k);
     for (int i = 0; i < k && w.rows.n; i++)
         if (hap_pair_brings(&q->p, i, k) && part_of(q, i, w.owner).n &&
@@ -290,6 +339,15 @@ static bool take_chunk(rank *q, int k, bool own)
     return true;
 }
 
+// What is in any order: parts that kernels store.
+static void mix_turns(rank *q)
+{
+    for (int k = 0; k < n_chunks; k++) {
+        int to = (int)coll_below(k + 1);
+        q->order[k] = q->order[to], q->order[to] = k;
+    }
+}
+
 static bool run_stream(rank *q)
 {
     const bool gathers = q->p.consumer;
@@ -298,7 +356,8 @@ static bool run_stream(rank *q)
         return true;
     }
     if (q->sent == n_chunks) return false;
-    if (!(gathers ? send_gathered(q, q->sent) : take_chunk(q, q->sent, false))) return false;
+    if (!(gathers ? send_gathered(q, q->order[q->sent]) : take_chunk(q, q->sent, false)))
+        return false;
     q->sent++;
     return true;
 }
@@ -306,14 +365,21 @@ static bool run_stream(rank *q)
 // Whether it ended.
 static bool run(void)
 {
+    for (int m = 0; m < n_ranks; m++)
+        for (int k = 0; k < n_chunks; k++)
+            all[m].order[k] = k;
+    for (int m = 0; m < n_ranks && stores; m++)
+        mix_turns(&all[m]);
     for (int left = 1; left;) {
-        int order = (int)coll_below(n_ranks), first = (int)coll_below(CLUSTERS + 1);
+        int order = (int)coll_below(n_ranks), first = (int)coll_below(CLUSTERS + 2);
         left = 0;
         for (int i = 0; i < n_ranks && !left; i++) {
             rank *q = &all[(order + i) % n_ranks];
-            for (int c = 0; c <= CLUSTERS && !left; c++) {
-                int at = (first + c) % (CLUSTERS + 1);
-                left = at == CLUSTERS ? run_stream(q) : at < q->clusters && run_entry(q, at);
+            for (int c = 0; c < CLUSTERS + 2 && !left; c++) {
+                int at = (first + c) % (CLUSTERS + 2);
+                left = at == CLUSTERS + 1 ? come(q)
+                       : at == CLUSTERS   ? run_stream(q)
+                                          : at < q->clusters && run_entry(q, at);
             }
         }
     }
@@ -352,8 +418,9 @@ static void end(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const what[SPOILS] = {"as it is", "a wait is left out", "a tile is left out",
-                                             "a tally ends early", "one chunk's tiles alone"};
+    static const char *const what[SPOILS] = {
+        "as it is",           "a wait is left out",      "a tile is left out",
+        "a tally ends early", "one chunk's tiles alone", "no credit is waited for"};
     int pairs = argc > 1 ? atoi(argv[1]) : 60, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
     for (int s = 0; s < SPOILS; s++) {

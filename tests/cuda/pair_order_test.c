@@ -412,6 +412,7 @@ static void begin(int n_ranks, int steps)
         q->b.group[1] = fake_comm(0, i);
         q->b.warm = steps > 1;
         q->r.opt.cuda.tiles = tiles ? HAP_CUDA_tiles_all : HAP_CUDA_tiles_off;
+        q->r.opt.cuda.stores = HAP_CUDA_stores_on;
         q->r.seg[SEG_SYM] = cuda_put_start(&q->r, fake.room);
         q->b.peers[1] = !fake.by_nccl;
         cuda_pair_start(&q->r);

@@ -72,7 +72,8 @@ static int n_calls;
 static int64_t offset[ITEMS][2 * COLL_MOST_LIST + 1];
 static long wrong;
 
-static bool one_room; // of all streams
+static bool one_room;  // of all streams
+static bool by_stores; // small collectives
 
 // --- copies in flight ---
 
@@ -392,6 +393,7 @@ static void begin(int mesh, const cuda_put_sizes *sizes)
         }
         q->r.seg[SEG_SYM] = cuda_put_start(&q->r, fake.room);
         if (sizes) *cuda_put_sizes_of(&q->r) = *sizes;
+        q->r.opt.cuda.stores = by_stores ? HAP_CUDA_stores_on : HAP_CUDA_stores_off;
     }
 }
 
@@ -565,7 +567,7 @@ static bool rash(cudaStream_t s, const uint32_t *at)
 int main(int argc, char **argv)
 {
     enum { NONE = -1, FENCE = CUDA_PUT_KINDS, RASH, STALE, RUN = OPEN * ROOM };
-    enum { AHEAD = 1, HASTY = 2, BY_NCCL = 4, ONE_ROOM = 8 };
+    enum { AHEAD = 1, HASTY = 2, BY_NCCL = 4, ONE_ROOM = 8, STORES = 16 };
     static const struct {
         const char *what;
         int missing; // a kind of flag, the fences, waits of streams that send, or new numbers
@@ -592,6 +594,15 @@ int main(int argc, char **argv)
         {"captured, numbers of the first time", STALE, {0, 0, 0}, AHEAD, CAPTURED, 0},
         {"captured, few queues", NONE, {64, 64, 64}, 0, CAPTURED, 24},
         {"captured, a rank keeps its flags", NONE, {0, 0, 0}, AHEAD, SILENT, 0},
+        {"by stores", NONE, {0, 0, 0}, AHEAD | STORES, LIVE, 0},
+        {"by stores, credits while the memory is in use",
+         NONE,
+         {0, 0, 0},
+         AHEAD | HASTY | STORES,
+         LIVE,
+         0},
+        {"by stores, captured", NONE, {0, 0, 0}, AHEAD | STORES, CAPTURED, 0},
+        {"by stores, captured, a rank keeps its flags", NONE, {0, 0, 0}, AHEAD | STORES, SILENT, 0},
     };
     int programs = argc > 1 ? atoi(argv[1]) : 300, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
@@ -607,6 +618,7 @@ int main(int argc, char **argv)
         hasty = cases[c].how & HASTY;
         fake.by_nccl = cases[c].how & BY_NCCL;
         one_room = cases[c].how & ONE_ROOM;
+        by_stores = cases[c].how & STORES;
         fake.kernels = released = 0;
         fake_watch(fake.by_nccl ? NULL : count);
         too_many = 0;
@@ -620,7 +632,7 @@ int main(int argc, char **argv)
         }
         bool ok = missing == NONE && !hasty && !one_room ? bad == 0 && stuck == 0 : bad > 0;
         ok &= too_many == 0;
-        for (int copies = 1; copies < FAKE_RANKS && !fake.by_nccl && n > 20; copies++)
+        for (int copies = 1; copies < FAKE_RANKS && !fake.by_nccl && !by_stores && n > 20; copies++)
             ok &= full[copies] > 0;
         if (sizes && programs > 20) ok &= (fake.kernels > 0) == (sizes->run > 0);
         if (cases[c].captured) // with few queues some are to be released

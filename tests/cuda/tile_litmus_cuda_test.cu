@@ -15,13 +15,10 @@
 #include <cuda_bf16.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "core/float16.h"
-extern "C" {
-#include "cuda/device/cuda_driver.h"
-}
 #include "cuda/kernels/tile_gemm.h"
+#include "tests/support/litmus.cuh"
 
 enum { PARTS = 32, ROWS = 512, COLS = 512, ALL = PARTS * ROWS, OPERANDS = 3, SMS = 32, FEW_SMS = 2, LISTED = 4096 };
 enum { MADE = 0, ARRIVED = PARTS, COPIED = 2 * PARTS, CREDIT, GO, FLAGS };
@@ -35,57 +32,6 @@ static unsigned long long *wrong;
 static tile_entry *list[2];
 static tile_wait *waits;
 static cudaStream_t making, sending, reading, starting;
-static const cuda_driver *driver;
-
-static void ok(cudaError_t e, const char *what)
-{
-    if (e == cudaSuccess) return;
-    printf("%s: %s\n", what, cudaGetErrorString(e));
-    exit(1);
-}
-#define OK(e) ok(e, #e)
-
-static void right(const char *why)
-{
-    if (!why) return;
-    printf("%s\n", why);
-    exit(1);
-}
-
-static __global__ void compare(const uint4 *x, const uint4 *want, int64_t n, unsigned long long *off)
-{
-    unsigned long long mine = 0;
-    for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n;
-         i += (int64_t)gridDim.x * blockDim.x) {
-        const uint4 a = x[i], b = want[i];
-        mine += a.x != b.x || a.y != b.y || a.z != b.z || a.w != b.w;
-    }
-    if (mine) atomicAdd(off, mine);
-}
-
-static CUdeviceptr flag_at(int f)
-{
-    return (CUdeviceptr)(flags + f * TILE_FLAG_APART);
-}
-
-static void until(cudaStream_t s, int f, uint32_t number)
-{
-    CUstreamBatchMemOpParams op = {};
-    op.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-    op.waitValue.address = flag_at(f);
-    op.waitValue.value = number;
-    op.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
-    right(cuda_driver_said(driver, driver->cuStreamBatchMemOp_(s, 1, &op, 0), "cuStreamBatchMemOp"));
-}
-
-static void raise(cudaStream_t s, int f, uint32_t number)
-{
-    CUstreamBatchMemOpParams op = {};
-    op.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    op.writeValue.address = flag_at(f);
-    op.writeValue.value = number;
-    right(cuda_driver_said(driver, driver->cuStreamBatchMemOp_(s, 1, &op, 0), "cuStreamBatchMemOp"));
-}
 
 static tile_call call_of(const tile_shape *s, bool makes, spoil how)
 {
@@ -124,20 +70,20 @@ static void round_of(tile_call *maker, tile_call *reader, const tile_shape *s, u
     maker->a = from;
     maker->number = reader->number = number;
     maker->sms = number / 2 % 2 ? FEW_SMS : SMS, reader->sms = number % 2 ? FEW_SMS : SMS;
-    until(making, COPIED, number - 1);
+    until(making, flags, COPIED, number - 1);
     right(tile_run(maker, s, making));
-    if (how != NO_CREDIT) until(sending, CREDIT, number - 1);
+    if (how != NO_CREDIT) until(sending, flags, CREDIT, number - 1);
     for (int p = 0; p < PARTS; p++) {
-        until(sending, MADE + p, number);
-        if (how == EARLY) raise(sending, ARRIVED + p, number);
+        until(sending, flags, MADE + p, number);
+        if (how == EARLY) raise(sending, flags, ARRIVED + p, number);
         OK(cudaMemcpyAsync(slot + p * part, y + p * part, (size_t)part * 2, cudaMemcpyDeviceToDevice,
                            sending));
-        if (how != EARLY) raise(sending, ARRIVED + p, number);
+        if (how != EARLY) raise(sending, flags, ARRIVED + p, number);
     }
-    raise(sending, COPIED, number);
+    raise(sending, flags, COPIED, number);
     right(tile_run(reader, s, reading));
     compare<<<64, 256, 0, reading>>>((const uint4 *)z, (const uint4 *)from, PARTS * part / 8, wrong);
-    raise(reading, CREDIT, number);
+    raise(reading, flags, CREDIT, number);
 }
 
 static unsigned long long rounds_of(spoil how, int64_t rounds)
@@ -149,10 +95,10 @@ static unsigned long long rounds_of(spoil how, int64_t rounds)
     OK(cudaMemset(wrong, 0, sizeof *wrong));
     tile_call maker = call_of(s, true, how), reader = call_of(s, false, how);
     for (int64_t r = 1; r <= rounds; r += AT_ONCE) {
-        until(making, GO, (uint32_t)r), until(sending, GO, (uint32_t)r), until(reading, GO, (uint32_t)r);
+        until(making, flags, GO, (uint32_t)r), until(sending, flags, GO, (uint32_t)r), until(reading, flags, GO, (uint32_t)r);
         for (int64_t i = r; i < r + AT_ONCE && i <= rounds; i++)
             round_of(&maker, &reader, s, (uint32_t)i, how);
-        raise(starting, GO, (uint32_t)r);
+        raise(starting, flags, GO, (uint32_t)r);
         OK(cudaDeviceSynchronize());
     }
     OK(cudaMemcpy(&bad, wrong, sizeof bad, cudaMemcpyDeviceToHost));
@@ -200,9 +146,7 @@ static void set_up(void)
     OK(cudaStreamCreateWithFlags(&sending, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&reading, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&starting, cudaStreamNonBlocking));
-    const char *why = NULL;
-    driver = cuda_driver_get(&why);
-    right(why);
+    litmus_driver();
 }
 
 int main(int argc, char **argv)

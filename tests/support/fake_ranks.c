@@ -9,6 +9,7 @@
 #include "cuda/comm/cuda_segment.h"
 #include "cuda/kernels/cuda_ops.h"
 #include "cuda/kernels/cuda_put_add.h"
+#include "cuda/kernels/cuda_put_store.h"
 #include "cuda/step/cuda_release.h"
 #include "tests/support/coll_random.h"
 #include "tests/support/fake_streams.h"
@@ -131,6 +132,95 @@ const char *cuda_put_add(cudaStream_t stream, hap_dtype type, void *y, const voi
 {
     sum s = {type, y, slots, own, pitch, elements, n_members, me};
     fake_call_own(stream, NULL, add_half, &s, sizeof s);
+    return NULL;
+}
+
+// The kernel by which members store what they have for one another: a block of each at a time.
+typedef struct store_run {
+    cuda_store p;
+    int block, step;
+} store_run;
+
+static uint32_t store_number(const store_run *x)
+{
+    return x->p.number_at ? *x->p.number_at : x->p.number;
+}
+
+static bool store_able(const void *arg)
+{
+    const store_run *x = arg;
+    const cuda_store *p = &x->p;
+    for (int m = 0; m < p->members; m++) {
+        const int part = x->block + (x->step == 2 ? CUDA_STORE_BLOCKS : 0);
+        const int flag = x->step == 0 ? p->credit[m] : p->stored + part * CUDA_STORE_MEMBERS + m;
+        const uint32_t *at = p->flags[p->me] + (int64_t)flag * p->apart;
+        if (m != p->me && (int32_t)(*at - store_number(x)) < 0) return false;
+    }
+    return true;
+}
+
+static void store_raise(const store_run *x, int part)
+{
+    const cuda_store *p = &x->p;
+    for (int m = 0; m < p->members; m++)
+        if (m != p->me)
+            p->flags[m][(p->stored + part * CUDA_STORE_MEMBERS + p->me) * (int64_t)p->apart] =
+                store_number(x);
+}
+
+static void store_add(const store_run *x, const cuda_store_item *i, int64_t lo, int64_t hi)
+{
+    const cuda_store *p = &x->p;
+    const int64_t bytes = hap_dtype_bytes(p->type), n = (hi - lo) * CUDA_STORE_VECTOR / bytes;
+    hap_tensor y = {.type = p->type, .data = i->sum + lo * CUDA_STORE_VECTOR},
+               t = {.type = p->type};
+    for (int64_t k = 0; k < n; k++) {
+        double a = 0;
+        for (int m = 0; m < p->members; m++) {
+            const char *part = m == p->me ? i->from[m] : i->slot[m];
+            t.data = (void *)(uintptr_t)(part + lo * CUDA_STORE_VECTOR);
+            a += coll_get(&t, k);
+        }
+        if (a > 1000 || a < -1000 || a != a) a = 99; // memory not written yet
+        coll_set(&y, k, (int)a);
+    }
+    for (int m = 0; m < p->members; m++)
+        if (i->back[m]) memcpy(i->back[m] + lo * CUDA_STORE_VECTOR, y.data, (size_t)(n * bytes));
+}
+
+// Step 0 stores parts, 1 adds them, 2 is the end.
+static bool store_block(void *arg, int number)
+{
+    store_run *x = arg;
+    const cuda_store *p = &x->p;
+    bool back = false;
+    (void)number;
+    for (int k = 0; k < p->n_items; k++) {
+        const cuda_store_item *i = &p->item[k];
+        back = back || i->back[(p->me + 1) % p->members];
+        for (int m = 0; m < p->members && x->step == 0; m++) {
+            const int64_t n = i->size[m], lo = n * x->block / p->blocks * CUDA_STORE_VECTOR;
+            const int64_t hi = n * (x->block + 1) / p->blocks * CUDA_STORE_VECTOR;
+            if (i->to[m] && hi > lo) memmove(i->to[m] + lo, i->from[m] + lo, (size_t)(hi - lo));
+        }
+        const int64_t n = i->size[p->me];
+        if (x->step == 1 && p->sums)
+            store_add(x, i, n * x->block / p->blocks, n * (x->block + 1) / p->blocks);
+    }
+    if (x->step == 0) store_raise(x, x->block);
+    if (x->step == 1 && back) store_raise(x, CUDA_STORE_BLOCKS + x->block);
+    x->step += x->step == 1 && !back ? 2 : 1;
+    if (x->step < 3) return false;
+    x->step = 0;
+    if (++x->block < p->blocks) return false;
+    x->block = 0; // a captured one runs again
+    return true;
+}
+
+const char *cuda_store_run(const cuda_store *p, cudaStream_t stream)
+{
+    store_run x = {*p, 0, 0};
+    fake_call_own(stream, store_able, store_block, &x, sizeof x);
     return NULL;
 }
 

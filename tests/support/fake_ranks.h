@@ -7,7 +7,7 @@
 
 #include "core/tensor.h"
 
-enum { FAKE_RANKS = 4, FAKE_FLAGS = 1 << 18 };
+enum { FAKE_RANKS = 4, FAKE_FLAGS = 1 << 19 };
 
 typedef struct fake_ranks {
     int n;        // ranks of the program that is run

@@ -12,19 +12,20 @@
 
 struct tile_place {
     const float *a, *b;
-    float *y;
+    float *y, *to;
     int64_t la, lb, ly, k;
     bool b_t;
 };
 
 struct tile_part {
     float *at;
+    uint32_t *flags;
 };
 
 typedef struct fake_kernel_run {
     tile_call c;
     const tile_shape *s;
-    int at;
+    int at, pushed;
 } fake_run;
 
 const char *tile_why_not(const tile_call *c)
@@ -37,7 +38,7 @@ const char *tile_place_make(const tile_call *c, const tile_shape *s, struct tile
 {
     const cuda_gemm *p = &c->p;
     (void)s;
-    *to = (struct tile_place){c->a, c->b, c->y, p->la, p->lb, p->ly, p->k, p->b_t};
+    *to = (struct tile_place){c->a, c->b, c->y, c->to, p->la, p->lb, p->ly, p->k, p->b_t};
     return NULL;
 }
 
@@ -46,6 +47,13 @@ const char *tile_part_make(const tile_call *c, const void *part, struct tile_par
     (void)c;
     to->at = (float *)(uintptr_t)part;
     return NULL;
+}
+
+// Rows, not boxes: this kernel has a layout of its own.
+void tile_boxes_make(const void *boxes, uint32_t *flags, struct tile_part *to)
+{
+    to->at = (float *)(uintptr_t)boxes;
+    to->flags = flags;
 }
 
 int64_t tile_place_bytes(void)
@@ -67,6 +75,11 @@ static bool able(const void *arg)
 {
     const fake_run *x = arg;
     const tile_entry *e = &x->c.list[x->at];
+    if (x->pushed < x->c.n_pushes) {
+        const tile_push *p = &x->c.pushes[x->pushed];
+        uint32_t until = number_of(x);
+        return (int32_t)(x->c.flags[(int64_t)p->credit * TILE_FLAG_APART] - until) >= 0;
+    }
     for (int i = e->wait; i < e->wait + e->waits; i++) {
         const tile_wait *w = &x->c.waits[i];
         uint32_t until = number_of(x) + (uint32_t)w->until;
@@ -83,10 +96,24 @@ static void make_element(const fake_run *x, const tile_entry *e, int64_t row, in
     for (int64_t k = 0; k < p->k; k++)
         own += p->a[row * p->la + k] * p->b[p->b_t ? col * p->lb + k : k * p->lb + col];
     if (!(e->kind & TILE_DROPS)) p->y[row * p->ly + col] = own;
+    if (e->kind & TILE_SENDS) p->to[row * p->ly + col] = own;
     if (!(e->kind & TILE_SUMS)) return;
     for (int m = 0; m < sum->members; m++)
         all += m == sum->me ? own : sum->parts[m].at[row * p->ly + col];
     sum->parts[sum->me].at[row * p->ly + col] = all;
+    for (int m = 0; m < sum->members && e->kind & TILE_ALL; m++)
+        sum->parts[sum->members + m].at[row * p->ly + col] = all;
+}
+
+static void raise(const fake_run *x, const tile_entry *e)
+{
+    const int64_t at = (int64_t)e->signal * TILE_FLAG_APART;
+    const uint32_t number = number_of(x) + (uint32_t)e->raise;
+    const tile_sums *sum = x->c.sum;
+    if (!(e->kind & (TILE_SENDS | TILE_ALL))) x->c.flags[at] = number;
+    for (int m = 0; m < (sum ? sum->members : 0) && e->kind & (TILE_SENDS | TILE_ALL); m++)
+        if (m != sum->me && (e->kind & TILE_ALL || m == e->place % sum->members))
+            sum->parts[m].flags[at] = number;
 }
 
 static bool run_entry(void *arg, int number)
@@ -95,6 +122,12 @@ static bool run_entry(void *arg, int number)
     const tile_entry *e = &x->c.list[x->at];
     const bool right = e->kind & TILE_RIGHT;
     (void)number;
+    if (x->pushed < x->c.n_pushes) {
+        const tile_push *p = &x->c.pushes[x->pushed++];
+        memcpy(p->to, p->from, (size_t)p->bytes);
+        p->flags[(int64_t)p->signal * TILE_FLAG_APART] = number_of(x) + (uint32_t)p->raise;
+        return false;
+    }
     for (int tile = 0; tile < 2; tile++) {
         const int row = e->row + (tile && !right ? x->s->rows : 0);
         const int col = e->col + (tile && right ? x->s->cols : 0);
@@ -107,17 +140,17 @@ static bool run_entry(void *arg, int number)
         *tally += (uint32_t)tile_arrivals(x->s, e);
         if (*tally == (uint32_t)e->count) {
             *tally = 0;
-            x->c.flags[(int64_t)e->signal * TILE_FLAG_APART] = number_of(x) + (uint32_t)e->raise;
+            raise(x, e);
         }
     }
     if (++x->at < x->c.entries) return false;
-    x->at = 0; // a captured one runs again
+    x->at = x->pushed = 0; // a captured one runs again
     return true;
 }
 
 const char *tile_run(const tile_call *c, const tile_shape *s, cudaStream_t stream)
 {
-    fake_run x = {*c, s, 0};
+    fake_run x = {*c, s, 0, 0};
     fake_call_own(stream, able, run_entry, &x, sizeof x);
     return NULL;
 }

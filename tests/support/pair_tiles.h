@@ -25,6 +25,7 @@ static inline hap_pair_tiles pair_tiles_draw(int64_t (*below)(int64_t), hap_coll
     hap_pair_tiles t = {.said = true, .rows = form[0], .cols = form[1]};
     t.how = (form[2] ? HAP_TILE_TURNS : 0u) | (sums ? HAP_TILE_SUMS : 0u) |
             (by_rows ? HAP_TILE_BY_ROWS : 0u) | (below(2) ? HAP_TILE_FIRST : 0u);
+    if ((sums || kind == HAP_ALL_GATHER) && below(2)) t.how |= HAP_TILE_STORES;
     const int first = sums ? 1 : 0, members = kind == HAP_ALL_REDUCE && !by_rows ? 1 : n;
     for (int own = 0; own <= first; own++) { // with sums: own ones in a second round, behind
         const int from = t.n_chunks;
@@ -35,7 +36,7 @@ static inline hap_pair_tiles pair_tiles_draw(int64_t (*below)(int64_t), hap_coll
                 chunk[to][0] = d, chunk[to][1] = 1 + below(4), chunk[to][2] = 0;
             }
     }
-    for (int k = 0; k < t.n_chunks && kind == HAP_ALL_GATHER; k++) {
+    for (int k = 0; k < t.n_chunks && kind == HAP_ALL_GATHER && !(t.how & HAP_TILE_STORES); k++) {
         int64_t via = below(n);
         if (pair_via_fits((const int64_t(*)[3])chunk, t.n_chunks, k, via)) chunk[k][2] = via;
     }

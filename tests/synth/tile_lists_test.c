@@ -167,6 +167,29 @@ static void refuse(const planned *p, int64_t how)
     if (by_rows)
         refuses(p, with(p, r, at, &(fault){HOW, k->tile[HOW] & ~SYN_TILE_SUMS, ""}, 0),
                 "a list by rows of this");
+    // Stores: of sums.
+    const int64_t stored = k->tile[HOW] | SYN_TILE_STORES;
+    ck_assert(syn_check(p->a, p->g, p->f, with(p, r, at, &(fault){HOW, stored, ""}, 0), &why));
+    if (!by_rows)
+        refuses(p, with(p, r, at, &(fault){HOW, stored & ~SYN_TILE_SUMS, ""}, 0),
+                "stores what nothing adds");
+}
+
+// An all-gather's: no rows are passed on.
+static void refuse_passed(const planned *p)
+{
+    record *r = record_from_plan(p->a, p->r.program);
+    hb_str why;
+    for (int i = 0; i < r->calls.n; i++) {
+        const rec_call *k = &r->calls.p[i];
+        if (k->kind != REC_TILES || k->chunk[0][0] || k->tile[HOW] & SYN_TILE_SUMS) continue;
+        record *x = with(p, r, i, &(fault){HOW, k->tile[HOW] | SYN_TILE_STORES, ""}, 0);
+        ck_assert(syn_check(p->a, p->g, p->f, x, &why));
+        refuses(p, with(p, x, i, &(fault){VIA, 1, ""}, k->n_chunks - 1),
+                "and passed on by another");
+        return;
+    }
+    ck_abort_msg("no list of an all-gather");
 }
 
 START_TEST(lists_that_are_none)
@@ -174,6 +197,7 @@ START_TEST(lists_that_are_none)
     planned p = {0};
     plan(&p, "h200x4", IR_PRECISION_BF16, false);
     refuse(&p, SYN_TILE_SUMS);
+    refuse_passed(&p);
     hb_arena_free(p.a);
     plan(&p, "h200x4", IR_PRECISION_BF16, true);
     refuse(&p, SYN_TILE_BY_ROWS);

@@ -17,19 +17,14 @@
 //
 // Or all matmuls are one launch of a tile kernel, whose tiles wait for parts and tell which are
 // made (cuda_pair_tiles.h), as the program says (hap_tiles). The first pass tries what is planned
-// against the rest, on the pair's own operands: all members time as many runs, agree whose groups
-// they take, by the slowest, and each keeps the form that was quickest there.
+// against the rest (cuda_pair_choice.c).
 //
 // Ranks that are no peers send point to point by NCCL. --cuda pairs=off runs the calls one by one.
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/fail.h"
 #include "core/pair_rows.h"
-#include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_pair.h"
 #include "cuda/comm/cuda_pair_run.h"
 #include "cuda/comm/cuda_pair_tiles.h"
@@ -38,7 +33,6 @@
 #include "cuda/kernels/cuda_ops.h"
 #include "cuda/kernels/cuda_put_add.h"
 #include "cuda/kernels/cuda_shadow.h"
-#include "cuda/kernels/tile_gemm.h"
 
 // Stream s goes on when chunk k is made.
 static void after_made(const cuda_running_pair *x, cudaStream_t s, int k, cudaEvent_t made)
@@ -146,7 +140,7 @@ static void consume(const cuda_running_pair *x, cudaEvent_t done)
     const hap_pair *p = x->p;
     cudaStream_t s = x->b->x.stream;
     char *own = cuda_pair_row(x, p->dst, x->mine.lo);
-    for (int k = 0; k < p->n_chunks; k++) {
+    for (int k = 0; k < p->n_chunks && !x->stores; k++) {
         send_part(x, k);
         pass_on(x, k);
     }
@@ -364,6 +358,14 @@ static void give_rows(const cuda_running_pair *x, int k)
                   slot + (lo - cuda_pair_rows(x->r, q, to).lo) * x->row, (hi - lo) * x->row);
 }
 
+// All of it is the kernel's.
+static void produce_stored(const cuda_running_pair *x, cudaEvent_t done)
+{
+    cuda_pair_tiles_run(x->r, x->tiled, x->put);
+    cuda_pair_after(x, x->s, cuda_pair_mark(x, 0));
+    cuda_put_close(x->put, x->s, done);
+}
+
 static void produce_rows(const cuda_running_pair *x, cudaEvent_t done)
 {
     const hap_pair *q = x->p;
@@ -414,7 +416,7 @@ static void take_groups(cuda_running_pair *x, const hap_pair *p)
 }
 
 // By puts, in that way.
-static void execute(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done)
+void cuda_pair_execute(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done)
 {
     const hap_pair *said = x->p;
     hap_pair q;
@@ -424,10 +426,14 @@ static void execute(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done)
     x->tiled = way.shape ? cuda_pair_tiled_of(x->r, p, way) : NULL;
     x->list = x->tiled ? cuda_pair_list_of(x->tiled) : NULL;
     x->sums = x->tiled && way.sums;
-    HAP_CK(x->r, !p->by_rows || x->tiled, "an all-reduce by rows is captured before it has run");
+    x->stores = x->tiled && way.stores;
+    HAP_CK(x->r, !(p->by_rows || way.stores) || x->tiled,
+           "sums by rows, or by stores, are captured before they have run");
     x->put = cuda_put_open(x->r, &x->coll, back ? 2 * p->n_chunks : p->n_chunks);
     if (p->consumer)
         consume(x, done);
+    else if (x->stores)
+        produce_stored(x, done);
     else if (p->by_rows)
         produce_rows(x, done);
     else if (p->kind == HAP_ALL_REDUCE)
@@ -437,142 +443,13 @@ static void execute(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done)
     if (p != said) take_groups(x, said);
 }
 
-static float seconds_of(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done,
-                        const cudaEvent_t from_to[2])
-{
-    float ms;
-    cudaStream_t s = x->b->x.stream;
-    cuda_pair_ok(x, cudaEventRecord(from_to[0], s), "cudaEventRecord");
-    execute(x, way, done);
-    cuda_pair_after(x, s, done);
-    cuda_pair_ok(x, cudaEventRecord(from_to[1], s), "cudaEventRecord");
-    cuda_pair_ok(x, cudaEventSynchronize(from_to[1]), "cudaEventSynchronize");
-    cuda_pair_ok(x, cudaEventElapsedTime(&ms, from_to[0], from_to[1]), "cudaEventElapsedTime");
-    return ms;
-}
-
-static int by_time(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-enum { WAYS = 4 }; // chunks, and forms of the list
-
-// Chunks first, then forms of the list; returns how many, 1: no list on any rank. A rank without a
-// form of its own (it has no rows) runs the list's groups one by one; an all-reduce by rows wants
-// one on all.
-static int ways_of(cuda_running_pair *x, cuda_pair_way way[WAYS])
-{
-    hap_pair q;
-    const bool listed = hap_pair_listed(x->r, x->p, &q);
-    memset(way, 0, sizeof *way * WAYS);
-    int n = cuda_pair_ways(x->r, &q, x->alone, WAYS - 1, way + 1);
-    if (!listed) return 1 + n;
-    if (q.by_rows && !cuda_agree(x->r, n > 0)) return 1;
-    for (int i = n; i < WAYS - 1; i++)
-        way[1 + i] = n > 0 ? way[1] : (cuda_pair_way){.listed = true};
-    return WAYS;
-}
-
-// Of two times in ms the slowest rank's, in turn.
-static void settle(cuda_running_pair *x, float ms[2])
-{
-    for (int i = 0; i < 2; i++) // in ns
-        ms[i] = -1e-6f * (float)cuda_agree(x->r, ms[i] < 2000 ? -(int)(1e6f * ms[i]) : -INT32_MAX);
-}
-
-// Chunks and tiles in turns, there and back; medians. All members take part in as many runs,
-// whatever ways each has.
-static void time_ways(cuda_running_pair *x, const cuda_pair_way way[WAYS], cudaEvent_t done,
-                      float median[WAYS])
-{
-    enum { TURNS = 7 };
-    float ms[WAYS][TURNS];
-    cudaEvent_t from_to[2];
-    for (int i = 0; i < 2; i++)
-        cuda_pair_ok(x, cudaEventCreate(&from_to[i]), "cudaEventCreate");
-    for (int i = 0; i < WAYS; i++) // warm
-        seconds_of(x, way[i], done, from_to);
-    for (int t = 0; t < TURNS; t++)
-        for (int i = 0; i < WAYS; i++) {
-            int k = t % 2 ? WAYS - 1 - i : i;
-            ms[k][t] = seconds_of(x, way[k], done, from_to);
-        }
-    for (int i = 0; i < 2; i++)
-        cudaEventDestroy(from_to[i]);
-    for (int i = 0; i < WAYS; i++) {
-        qsort(ms[i], TURNS, sizeof *ms[i], by_time);
-        median[i] = ms[i][TURNS / 2];
-    }
-}
-
-// Where another way than planned is kept, and where all is said.
-static void say_ways(const cuda_running_pair *x, const cuda_pair_way way[WAYS],
-                     const float ms[WAYS], int kept)
-{
-    const int planned = x->p->tiles.how & HAP_TILE_FIRST ? 1 : 0;
-    const bool all = x->b->x.verbose;
-    for (int i = 0; i < WAYS; i++) {
-        if (!all && (x->r->member > 0 || kept == planned || (i != kept && i != planned))) continue;
-        if (i > 1 && way[i].shape == way[1].shape) continue;
-        fprintf(stderr, "rank %d pair of line %d: by %s%s %.4f ms%s%s\n", x->r->id, x->p->line,
-                way[i].shape    ? way[i].shape->name
-                : way[i].listed ? "groups of the list"
-                                : "chunks",
-                way[i].sums ? " with sums" : "", (double)ms[i], i == planned ? ", planned" : "",
-                i == kept ? ", kept" : "");
-    }
-}
-
-// What is planned is kept unless something else is quicker by a margin: between chunks and list by
-// the slowest rank, of the list's forms by each.
-static cuda_pair_way quickest(cuda_running_pair *x, cudaEvent_t done)
-{
-    const float worth = CUDA_PAIR_WORTH / 100.0f;
-    const bool planned = x->p->tiles.how & HAP_TILE_FIRST;
-    cuda_pair_way way[WAYS];
-    float ms[WAYS];
-    int best = 1;
-    const bool tiled = ways_of(x, way) > 1 && way[1].shape;
-    if (cuda_agree(x->r, tiled ? -1 : 0) == 0) return way[0]; // on no rank
-    time_ways(x, way, done, ms);
-    for (int i = 1, late = cuda_pair_late(x->r) != NULL; i < WAYS && late; i++)
-        ms[i] = INFINITY;
-    for (int i = 2; i < WAYS; i++)
-        if (ms[i] < (best > 1 ? 1 : worth) * ms[best]) best = i;
-    float group[2] = {ms[0], ms[best]};
-    settle(x, group);
-    if (planned ? group[0] < worth * group[1] : group[1] >= worth * group[0]) best = 0;
-    say_ways(x, way, ms, best);
-    return way[best];
-}
-
-static cuda_pair_way way_of(cuda_running_pair *x, cudaEvent_t done)
-{
-    const hap_cuda_options *o = &x->r->opt.cuda;
-    cuda_pair_way way[WAYS] = {{0}};
-    const cuda_pair_way *kept = cuda_pair_way_of(x->r, x->p, x->alone);
-    if (kept) return *kept;
-    const bool said = x->p->tiles.said, first = x->p->tiles.how & HAP_TILE_FIRST;
-    if (o->tiles == HAP_CUDA_tiles_off || x->b->x.capturing) return way[0];
-    if (o->tiles == HAP_CUDA_tiles_all || (o->tiles == HAP_CUDA_tiles_plan && first))
-        way[0] = way[ways_of(x, way) > 1 ? 1 : 0];
-    else if (o->tiles == HAP_CUDA_tiles_on && said && o->tune == HAP_CUDA_tune_on && !x->b->warm)
-        way[0] = quickest(x, done);
-    else
-        return way[0];
-    cuda_pair_way_put(x->r, x->p, x->alone, way[0]);
-    return way[0];
-}
-
 void cuda_pair_run(hap_rank *r, const hap_pair *p, bool alone, cudaEvent_t done)
 {
     cuda_backend *b = cuda_of(r);
     const hap_tensor *moved = p->consumer ? p->dst : p->src;
     cuda_running_pair x;
     x.r = r, x.b = b, x.put = NULL, x.alone = alone;
-    x.tiled = NULL, x.list = NULL, x.sums = false;
+    x.tiled = NULL, x.list = NULL, x.sums = x.stores = false;
     x.coll = hap_pair_coll(p);
     x.v = hap_pair_view(r, p);
     x.me = x.v.me;
@@ -596,7 +473,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, bool alone, cudaEvent_t done)
         return;
     }
     x.s = b->beside;
-    execute(&x, way_of(&x, done), done);
+    cuda_pair_execute(&x, cuda_pair_choose(&x, done), done);
 }
 
 static void new_stream(hap_rank *r, cudaStream_t *s)

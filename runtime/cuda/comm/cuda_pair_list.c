@@ -14,7 +14,7 @@ typedef struct maker {
     const int64_t *cols;
     int64_t k;
     int sms, me, n;
-    bool sums;
+    bool sums, stores;
     cuda_pair_list *l;
 } maker;
 
@@ -63,6 +63,46 @@ static bool meet(hap_range a, hap_range b)
     return a.n > 0 && b.n > 0 && a.lo < b.lo + b.n && b.lo < a.lo + a.n;
 }
 
+// Rows of the member's that are its part of chunk k, which who sends them makes; its own: which
+// itself makes.
+static hap_range part_of(const maker *x, int k, int member)
+{
+    int64_t lo, hi, first = cuda_pair_rows(x->r, x->p, member).lo;
+    hap_part_rows(x->r, x->p, k, member, &lo, &hi);
+    return (hap_range){lo - first, hi - lo};
+}
+
+// Until a kernel of the member has stored its chunk k.
+static void add_stored(const maker *x, int k, int member)
+{
+    cuda_pair_list *l = x->l;
+    int flag = cuda_put_stored_flag(x->r, x->p->axes, k, member);
+    l->wait = hap_grow(x->r, l->wait, &l->cap_waits, l->n_waits + 1, sizeof *l->wait);
+    l->wait[l->n_waits++] = (tile_wait){flag, k};
+}
+
+static void add_credit(const maker *x, int member)
+{
+    cuda_pair_list *l = x->l;
+    int flag = cuda_put_credit_flag(x->r, x->p->axes, member);
+    l->wait = hap_grow(x->r, l->wait, &l->cap_waits, l->n_waits + 1, sizeof *l->wait);
+    l->wait[l->n_waits++] = (tile_wait){flag, 0};
+}
+
+// Sums of what kernels store: of each other member, the chunk whose tiles have the rows.
+static void add_stored_waits(const maker *x, hap_range rows)
+{
+    const int64_t all = cuda_pair_rows(x->r, x->p, x->me).n;
+    for (int k = 0; k < x->p->n_chunks; k++) {
+        const int other = hap_pair_other(x->r, x->p, k);
+        hap_range tiles = tiles_of(x, part_of(x, k, x->me), all);
+        tiles = (hap_range){tiles.lo * x->s->rows, tiles.n * x->s->rows};
+        if (other != x->me && meet(tiles, rows)) add_stored(x, k, other);
+    }
+    for (int m = 0; m < x->n && x->p->by_rows; m++) // whose rows get the sums
+        if (m != x->me) add_credit(x, m);
+}
+
 // What the member's rows wait for: consumer, whoever sends them; sums, all other members.
 static void add_waits(const maker *x, int member, hap_range rows)
 {
@@ -72,12 +112,11 @@ static void add_waits(const maker *x, int member, hap_range rows)
         if (x->p->consumer) {
             if (rows_of(x, k, &part) != member || !meet(part, rows)) continue;
             int sender = hap_pair_sender(x->r, x->p, k, member);
-            if (sender != x->me) add_wait(x, from, sender, k);
+            if (sender != x->me && x->stores) add_stored(x, k, sender);
+            if (sender != x->me && !x->stores) add_wait(x, from, sender, k);
         } else {
-            int64_t lo, hi, first = cuda_pair_rows(x->r, x->p, x->me).lo;
             int other = hap_pair_other(x->r, x->p, k);
-            hap_part_rows(x->r, x->p, k, x->me, &lo, &hi);
-            part = (hap_range){lo - first, hi - lo};
+            part = part_of(x, k, x->me);
             if (other != x->me && meet(part, rows)) add_wait(x, from, other, k);
         }
     }
@@ -88,10 +127,16 @@ static void add_tiles(const maker *x, int member, hap_range tiles, int64_t all)
 {
     cuda_pair_list *l = x->l;
     const int wait = l->n_waits;
-    const bool adds = x->sums && member == x->me;
+    const bool adds = x->sums && member == x->me, sends = x->stores && x->sums && !adds;
+    const bool drops = (adds || sends) && x->p->dst->data == x->p->src->data;
     hap_range rows = {tiles.lo * x->s->rows, tiles.n * x->s->rows};
     if (rows.lo + rows.n > all) rows.n = all - rows.lo;
-    if ((x->p->consumer && member != x->me) || adds) add_waits(x, member, rows);
+    if (sends)
+        add_credit(x, member);
+    else if (adds && x->stores)
+        add_stored_waits(x, rows);
+    else if ((x->p->consumer && member != x->me) || adds)
+        add_waits(x, member, rows);
     for (int i = 0; i < x->p->n_ops; i++) {
         int n =
             tile_list_rows(x->s, tiles.lo, tiles.lo + tiles.n, all, x->cols[i], x->k, x->sms, NULL);
@@ -102,7 +147,9 @@ static void add_tiles(const maker *x, int member, hap_range tiles, int64_t all)
             e[t].place = i * x->n + member;
             e[t].wait = wait, e[t].waits = l->n_waits - wait;
             if (adds) e[t].kind |= TILE_SUMS;
-            if (adds && x->p->dst->data == x->p->src->data) e[t].kind |= TILE_DROPS;
+            if (sends) e[t].kind |= TILE_SENDS;
+            if (adds && x->stores && x->p->by_rows) e[t].kind |= TILE_ALL;
+            if (drops) e[t].kind |= TILE_DROPS;
         }
         l->n_entries += n;
     }
@@ -118,7 +165,8 @@ static void add_signals(const maker *x, int k, int from)
     for (int t = from; t < l->n_entries; t++) {
         tile_entry *e = &l->entry[t];
         e->kind |= TILE_SIGNALS;
-        e->signal = cuda_put_made_flag(x->r, x->p->axes, k);
+        e->signal = x->stores ? cuda_put_stored_flag(x->r, x->p->axes, k, x->me)
+                              : cuda_put_made_flag(x->r, x->p->axes, k);
         e->tally = k, e->count = count, e->raise = k;
     }
 }
@@ -128,7 +176,11 @@ static int waits_of(const maker *x, int64_t tile, int64_t all)
 {
     const int64_t from = tile * x->s->rows, left = all - from;
     const int before = x->l->n_waits;
-    add_waits(x, x->me, (hap_range){from, left < x->s->rows ? left : x->s->rows});
+    const hap_range rows = {from, left < x->s->rows ? left : x->s->rows};
+    if (x->stores)
+        add_stored_waits(x, rows);
+    else
+        add_waits(x, x->me, rows);
     return x->l->n_waits - before;
 }
 
@@ -185,17 +237,44 @@ static void find_made(const maker *x, int k)
     }
 }
 
-void cuda_pair_list_make(hap_rank *r, const hap_pair *p, const tile_shape *s, const int64_t *cols,
-                         int64_t k, int sms, bool sums, cuda_pair_list *to)
+// No tile: until the other members' sums have come.
+static void add_end(const maker *x)
 {
-    maker x = {r,    p, s, cols, k, sms, hap_group_member(r, p->axes), hap_group_size(r, p->axes),
-               sums, to};
+    cuda_pair_list *l = x->l;
+    const int wait = l->n_waits;
+    for (int k = 0; k < x->p->n_chunks; k++)
+        for (int m = 0; m < x->n && x->p->chunk[k][0] == 0; m++) {
+            const int64_t all = cuda_pair_rows(x->r, x->p, m).n;
+            if (m != x->me && tiles_of(x, part_of(x, k, m), all).n > 0) add_stored(x, k, m);
+        }
+    if (l->n_waits == wait) return;
+    l->entry = hap_grow(x->r, l->entry, &l->cap_entries, l->n_entries + 1, sizeof *l->entry);
+    l->entry[l->n_entries++] =
+        (tile_entry){.row = INT32_MAX / 2, .wait = wait, .waits = l->n_waits - wait};
+}
+
+void cuda_pair_list_make(hap_rank *r, const hap_pair *p, const tile_shape *s, const int64_t *cols,
+                         int64_t k, int sms, unsigned how, cuda_pair_list *to)
+{
+    const bool sums = how & HAP_TILE_SUMS;
+    maker x = {.r = r,
+               .p = p,
+               .s = s,
+               .cols = cols,
+               .k = k,
+               .sms = sms,
+               .me = hap_group_member(r, p->axes),
+               .n = hap_group_size(r, p->axes),
+               .sums = sums,
+               .stores = how & HAP_TILE_STORES,
+               .l = to};
     *to = (cuda_pair_list){0};
     for (int last = 0; last < 2; last++)
         for (int i = 0; i < p->n_chunks; i++)
             if ((sums && p->chunk[i][0] == 0) == last) add_chunk(&x, i);
-    for (int i = 0; i < p->n_chunks && !p->consumer; i++)
+    for (int i = 0; i < p->n_chunks && !p->consumer && !x.stores; i++)
         find_made(&x, i);
+    if (x.stores && p->by_rows) add_end(&x);
 }
 
 void cuda_pair_list_free(cuda_pair_list *l)

@@ -7,11 +7,17 @@
 //     producer   tiles chunk by chunk, each chunk's tiles raise its flag. With `sums` this member's
 //                own rows come last, wait for what the others made of them, and add that; of an
 //                all-reduce by rows (HAP_TILE_BY_ROWS) they then raise their chunks' flags, too
+//     stores     (HAP_TILE_STORES) of a consumer: parts have flags of their own, for they come in
+//     any
+//                order. Of sums: tiles of others' rows wait for the owner's credit, go to its slot
+//                and raise a flag there, each chunk's its own; sums by rows go to all, and the
+//                list's last entry waits for those of the others
 //
 // Tiles lie from the first row of each member's rows on, so chunks do not end where tiles do. A row
 // of tiles belongs to the last chunk that it has rows of where it waits, to the first where it is
 // made; a part then stands behind its own chunk's tiles and those of the chunk to which its first
-// row's tiles belong.
+// row's tiles belong. With stores all members have tiles of one form, and a row of tiles waits for
+// the chunks whose tiles are that row at the others.
 
 #ifndef HAP_RUNTIME_CUDA_PAIR_LIST_H
 #define HAP_RUNTIME_CUDA_PAIR_LIST_H
@@ -33,9 +39,10 @@ typedef struct cuda_pair_list {
 // the first of them.
 hap_range cuda_pair_rows(const hap_rank *r, const hap_pair *p, int member);
 // The list on this rank. cols: of each op's result; k: of its operand; sms: processors of the
-// kernel. Tallies are numbered by chunk; what it raises and waits for counts from cuda_put_number.
+// kernel; how: HAP_TILE_SUMS, HAP_TILE_STORES. Tallies are numbered by chunk; what it raises and
+// waits for counts from cuda_put_number.
 void cuda_pair_list_make(hap_rank *r, const hap_pair *p, const struct tile_shape *s,
-                         const int64_t *cols, int64_t k, int sms, bool sums, cuda_pair_list *to);
+                         const int64_t *cols, int64_t k, int sms, unsigned how, cuda_pair_list *to);
 void cuda_pair_list_free(cuda_pair_list *l);
 
 #endif

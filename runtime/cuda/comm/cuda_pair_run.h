@@ -32,6 +32,7 @@ typedef struct cuda_running_pair {
     const cuda_pair_tiled *tiled; // NULL: chunk by chunk
     const cuda_pair_list *list;   // its
     bool sums;                    // are added in the kernel
+    bool stores;                  // which stores them where they go
     cuda_pair_chunk g[HAP_PAIR_CHUNKS];
 } cuda_running_pair;
 
@@ -46,6 +47,12 @@ char *cuda_pair_row(const cuda_running_pair *x, const hap_tensor *t, int64_t row
 // The matmuls of the n chunks from k on, which are joined. Of a consumer: this rank's rows are read
 // where they come from.
 void cuda_pair_multiply(const cuda_running_pair *x, int k, int n);
+
+// --- cuda_pair.c: by puts, in that way
+void cuda_pair_execute(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done);
+
+// --- cuda_pair_choice.c: the way that is kept, found in the first pass
+cuda_pair_way cuda_pair_choose(cuda_running_pair *x, cudaEvent_t done);
 
 // --- cuda_pair_nccl.c: point to point, among ranks that are no peers
 void cuda_pair_consume_by_nccl(const cuda_running_pair *x, cudaEvent_t done);

@@ -38,18 +38,12 @@ typedef struct cuda_pair_tiles {
     cuda_pair_tiled **tiled;
     kept_way *kept;
     int n_tiled, cap_tiled, n_kept, cap_kept;
-    uint32_t *late; // host memory, mapped
 } tiles;
 
 static tiles *tiles_of(hap_rank *r)
 {
     cuda_backend *b = cuda_of(r);
-    if (b->tiles) return b->tiles;
-    b->tiles = hap_alloc(r, sizeof *b->tiles);
-    cuda_check(r, cuda_said(cudaHostAlloc((void **)&b->tiles->late, sizeof *b->tiles->late,
-                                          cudaHostAllocMapped),
-                            "cudaHostAlloc"));
-    *b->tiles->late = 0;
+    if (!b->tiles) b->tiles = hap_alloc(r, sizeof *b->tiles);
     return b->tiles;
 }
 
@@ -93,6 +87,7 @@ static key key_of(hap_rank *r, const hap_pair *p, bool alone)
     add(r, &k, p->form);
     add(r, &k, alone);
     add(r, &k, r->opt.cuda.tiles);
+    add(r, &k, r->opt.cuda.stores);
     add(r, &k, p->by_rows);
     add(r, &k, p->tiles.rows);
     add(r, &k, p->tiles.cols);
@@ -213,7 +208,8 @@ static const tile_shape *said(const hap_pair *p)
     return NULL;
 }
 
-int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, int most, cuda_pair_way *way)
+int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, bool stores, int most,
+                   cuda_pair_way *way)
 {
     tile_call c[HAP_PAIR_OPS];
     tile_way form[TILE_SHAPES];
@@ -224,18 +220,21 @@ int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, int most, cuda_pa
     for (int i = 0; i < p->n_ops; i++)
         cols += c[i].p.n;
     tile_call sum = c[0];
-    sum.sum = &(tile_sums){.members = members};
+    sum.sum = &(tile_sums){.members = members, .stores = stores};
     const bool sums = (p->kind == HAP_REDUCE_SCATTER || p->by_rows) && alone &&
-                      p->dst->elements > 0 && !tile_why_not(&sum);
+                      (p->dst->elements > 0 || stores) && !tile_why_not(&sum);
+    if (stores && ((!sums && !p->consumer) || p->n_chunks > CUDA_PUT_STORED_PARTS)) return 0;
     if (p->by_rows && (!sums || !has_room(r, p, &c[0]))) return 0;
     const tile_shape *planned = said(p);
     const bool planned_sums = planned ? sums && p->tiles.how & HAP_TILE_SUMS : sums;
-    if (planned && n < most) way[n++] = (cuda_pair_way){planned, planned_sums, true};
+    if (stores && (!planned || (!planned_sums && !p->consumer))) return 0;
+    if (planned && n < most) way[n++] = (cuda_pair_way){planned, planned_sums, true, stores};
+    if (stores) return n;
     int forms =
         tile_ways(c[0].p.m, cols, c[0].p.k, cuda_sms(&cuda_of(r)->x), false, TILE_SHAPES, form);
     for (int i = 0; i < forms && n < most; i++)
         if (form[i].shape != planned)
-            way[n++] = (cuda_pair_way){form[i].shape, planned_sums, p->tiles.said};
+            way[n++] = (cuda_pair_way){form[i].shape, planned_sums, p->tiles.said, false};
     return n;
 }
 
@@ -261,7 +260,7 @@ static int64_t put(hap_rank *r, place *m, const void *from, int64_t bytes)
 }
 
 // Places of all members that have rows; parts of sums.
-static int64_t put_places(hap_rank *r, const hap_pair *p, const tile_call *c, const tile_shape *s,
+static int64_t put_places(hap_rank *r, const hap_pair *p, const tile_call *c, cuda_pair_way way,
                           place *to)
 {
     const int members = hap_group_size(r, p->axes), me = hap_group_member(r, p->axes);
@@ -274,32 +273,74 @@ static int64_t put_places(hap_rank *r, const hap_pair *p, const tile_call *c, co
         one.a = (const char *)one.a + rows.lo * one.p.la * hap_dtype_bytes(one.p.type);
         if (p->consumer && m == me) one.a = p->src->data;
         one.y = (char *)one.y + rows.lo * one.p.ly * hap_dtype_bytes(one.p.y_type);
+        if (way.stores && way.sums && m != me)
+            one.to = cuda_put_at(r, p->axes, m, cuda_pair_slot(r, p, m, me));
         if (rows.n)
-            cuda_check(r, tile_place_make(&one, s, (struct tile_place *)(to->at + at + i * bytes)));
+            cuda_check(r, tile_place_make(&one, way.shape,
+                                          (struct tile_place *)(to->at + at + i * bytes)));
     }
     return at;
 }
 
-static int64_t put_parts(hap_rank *r, const hap_pair *p, const tile_call *c, place *to)
+static int64_t put_parts(hap_rank *r, const hap_pair *p, const tile_call *c, cuda_pair_way way,
+                         place *to)
 {
     const int members = hap_group_size(r, p->axes), me = hap_group_member(r, p->axes);
-    int64_t bytes = tile_part_bytes(), at = put(r, to, NULL, bytes * members);
+    const bool all = way.stores && p->by_rows; // sums go to all
+    int64_t bytes = tile_part_bytes(), at = put(r, to, NULL, bytes * members * (all ? 2 : 1));
     tile_call one = *c;
     const hap_range mine = cuda_pair_rows(r, p, me);
     const int64_t first = p->by_rows ? mine.lo * one.p.ly * hap_dtype_bytes(one.p.y_type) : 0;
+    char *sums = (char *)p->dst->data + first;
     one.p.m = mine.n;
-    for (int m = 0; m < members; m++) {
-        const char *from = m == me ? (char *)p->dst->data + first : cuda_pair_slot(r, p, me, m);
+    for (int i = 0; i < members * (all ? 2 : 1); i++) {
+        struct tile_part *part = (struct tile_part *)(to->at + at + i * bytes);
+        const int m = i % members;
+        char *from = m == me        ? sums
+                     : i >= members ? cuda_put_at(r, p->axes, m, sums)
+                                    : cuda_pair_slot(r, p, me, m);
         HAP_CK(r, (uintptr_t)from % 16 == 0, "slots of a reduce-scatter are not of 16 bytes");
-        cuda_check(r, tile_part_make(&one, from, (struct tile_part *)(to->at + at + m * bytes)));
+        if (way.stores && m != me && i < members)
+            tile_boxes_make(from, cuda_put_flags_at(r, p->axes, m), part);
+        else if (mine.n)
+            cuda_check(r, tile_part_make(&one, from, part));
     }
     return at;
+}
+
+// What this member's rows are sent in, part by part, to whoever takes it as that.
+static int put_pushes(hap_rank *r, const hap_pair *p, place *to, int64_t *at)
+{
+    const int me = hap_group_member(r, p->axes);
+    const hap_range mine = cuda_pair_rows(r, p, me);
+    const int64_t row = mine.n ? p->src->bytes / mine.n : 0;
+    tile_push push[CUDA_PUT_STORED_PARTS];
+    int n = 0;
+    for (int k = 0; k < p->n_chunks; k++) {
+        const int other = hap_pair_other(r, p, k);
+        int64_t lo, hi;
+        hap_part_rows(r, p, k, me, &lo, &hi);
+        if (other == me || lo == hi || row == 0) continue;
+        push[n++] = (tile_push){
+            .from = (const char *)p->src->data + (lo - mine.lo) * row,
+            .to = cuda_put_at(r, p->axes, other, (char *)p->dst->data + lo * row),
+            .flags = cuda_put_flags_at(r, p->axes, other),
+            .bytes = (hi - lo) * row,
+            .credit = cuda_put_credit_flag(r, p->axes, other),
+            .signal = cuda_put_stored_flag(r, p->axes, k, me),
+            .tally = k,
+            .raise = k,
+        };
+    }
+    *at = n ? put(r, to, push, n * (int64_t)sizeof *push) : 0;
+    return n;
 }
 
 static key key_here(hap_rank *r, const hap_pair *p, cuda_pair_way way)
 {
     key k = key_of(r, p, way.sums);
     add(r, &k, way.shape - tile_shapes);
+    add(r, &k, way.stores);
     add(r, &k, (int64_t)(intptr_t)p->src->data);
     add(r, &k, (int64_t)(intptr_t)p->dst->data);
     add(r, &k, p->scratch ? (int64_t)(intptr_t)p->scratch->data : 0);
@@ -348,24 +389,29 @@ static cuda_pair_tiled *make(hap_rank *r, const hap_pair *p, cuda_pair_way way, 
     tile_call *to = &t->call;
     *to = c[0];
     to->sms = cuda_sms(&cuda_of(r)->x);
-    cuda_pair_list_make(r, p, way.shape, cols, c[0].p.k, to->sms, way.sums, &t->list);
+    cuda_pair_list_make(r, p, way.shape, cols, c[0].p.k, to->sms,
+                        (way.sums ? HAP_TILE_SUMS : 0u) | (way.stores ? HAP_TILE_STORES : 0u),
+                        &t->list);
     to->entries = t->list.n_entries;
     for (int i = 0; i < p->n_ops; i++)
         if (c[i].bias) to->has_bias = true, to->p.bias_type = c[i].p.bias_type;
     to->flags = cuda_put_flags(r, &flags);
-    to->late = tiles_of(r)->late;
+    to->late = cuda_put_late_at(r);
+    to->n_pushes = 0;
     int64_t entries = put(r, &m, t->list.entry, t->list.n_entries * (int64_t)sizeof(tile_entry));
     int64_t waits = put(r, &m, t->list.wait, t->list.n_waits * (int64_t)sizeof(tile_wait));
     int64_t tallies = put(r, &m, NULL, (int64_t)p->n_chunks * TILE_FLAG_APART * 4);
-    int64_t places = put_places(r, p, c, way.shape, &m);
-    int64_t parts = way.sums ? put_parts(r, p, c, &m) : 0;
+    int64_t places = put_places(r, p, c, way, &m);
+    int64_t parts = way.sums ? put_parts(r, p, c, way, &m) : 0, pushes = 0;
+    if (way.stores && p->consumer) to->n_pushes = put_pushes(r, p, &m, &pushes);
     upload(r, t, &m);
     char *at = t->memory;
     to->list = (const tile_entry *)(at + entries), to->waits = (const tile_wait *)(at + waits);
     to->tallies = (uint32_t *)(at + tallies);
     to->places = (const struct tile_place *)(at + places);
+    to->pushes = (const tile_push *)(at + pushes);
     t->sum = (tile_sums){(const struct tile_part *)(at + parts), hap_group_size(r, p->axes),
-                         hap_group_member(r, p->axes)};
+                         hap_group_member(r, p->axes), way.stores};
     if (way.sums) to->sum = &t->sum;
     free(m.at);
     return t;
@@ -404,19 +450,9 @@ void cuda_pair_tiles_run(hap_rank *r, const cuda_pair_tiled *t, cuda_put *put)
     c.number = cuda_put_number(put);
     if (x->capturing) {
         c.number_at = cuda_put_number_at(put, x->stream);
-        c.sms -= c.sum && c.sms > 2 ? 2 : 0;
+        c.sms -= (c.sum || c.n_pushes) && c.sms > 2 ? 2 : 0;
     }
     cuda_check(r, tile_run(&c, t->shape, x->stream));
-}
-
-const char *cuda_pair_late(hap_rank *r)
-{
-    tiles *g = cuda_of(r)->tiles;
-    uint32_t late = g ? *(volatile uint32_t *)g->late : 0;
-    if (!late) return NULL;
-    *g->late = 0;
-    return cuda_fail("rows of another rank did not come to an overlapped pair in time (flag %u)",
-                     late - 1);
 }
 
 void cuda_pair_tiles_end(hap_rank *r)
@@ -432,7 +468,6 @@ void cuda_pair_tiles_end(hap_rank *r)
     }
     for (int i = 0; i < g->n_kept; i++)
         free(g->kept[i].key.at);
-    cudaFreeHost(g->late);
     free(g->tiled);
     free(g->kept);
     free(g);

@@ -19,8 +19,12 @@
 //                     transfers have another priority than the compute stream, so that no transfer
 //                     stands behind the kernel in a queue of the device. An all-reduce's sums are
 //                     sent behind all that, to rows that no other kernel writes then
+//     stores          a kernel waits for a credit that another's compute stream gives when it comes
+//                     to the pair, as the copy engine does, before it stores what it has made, or a
+//                     consumer's rows, which it sends before it waits for others'; sums as above.
+//                     All ranks do so or none: each has flags of its own for its parts
 //
-// A wait that takes longer than 30 s ends the job with a message (cuda_pair_late).
+// A wait that takes longer than 30 s ends the job with a message (cuda_put_late).
 
 #ifndef HAP_RUNTIME_CUDA_PAIR_TILES_H
 #define HAP_RUNTIME_CUDA_PAIR_TILES_H
@@ -37,13 +41,16 @@ typedef struct cuda_pair_way {
     const struct tile_shape *shape; // NULL: its matmuls group by group
     bool sums;                      // are added in the kernel
     bool listed;                    // its groups are those of the list
+    bool stores;                    // HAP_TILE_STORES; by all ranks, in one form
 } cuda_pair_way;
 
 typedef struct cuda_pair_tiled cuda_pair_tiled;
 
 // Ways in which this rank can run the pair by tiles, at the groups that p has: the program's own
-// form first, others by their price; at most `most`.
-int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, int most, cuda_pair_way *way);
+// form first, others by their price; at most `most`. With `stores` that form alone, whose kernel
+// stores what it makes where it goes.
+int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, bool stores, int most,
+                   cuda_pair_way *way);
 // The pair's list and maps on the device, made where they are first asked for; NULL: not while a
 // step is captured.
 const cuda_pair_tiled *cuda_pair_tiled_of(hap_rank *r, const hap_pair *p, cuda_pair_way way);
@@ -58,8 +65,6 @@ void cuda_pair_tiles_run(hap_rank *r, const cuda_pair_tiled *t, cuda_put *put);
 const cuda_pair_way *cuda_pair_way_of(hap_rank *r, const hap_pair *p, bool alone);
 void cuda_pair_way_put(hap_rank *r, const hap_pair *p, bool alone, cuda_pair_way way);
 
-// NULL, or what a kernel waited for too long, since it was last asked.
-const char *cuda_pair_late(hap_rank *r);
 void cuda_pair_tiles_end(hap_rank *r);
 
 #endif

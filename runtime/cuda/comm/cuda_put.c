@@ -10,7 +10,11 @@
 #include "cuda/device/cuda_driver.h"
 #include "cuda/device/cuda_limits.h"
 
-enum { FLAG_BYTES = CUDA_PUT_FLAG_BYTES, MEMBERS = CUDA_PUT_MEMBERS };
+enum {
+    FLAG_BYTES = CUDA_PUT_FLAG_BYTES,
+    MEMBERS = CUDA_PUT_MEMBERS,
+    STORED = CUDA_PUT_STORED_PARTS * CUDA_PUT_STORED_MEMBERS // flags of a mask
+};
 
 struct cuda_put {
     hap_rank *r;
@@ -39,12 +43,13 @@ typedef struct cuda_puts {
     batch batch;
     hap_put_turns **turns;
     int n_turns, cap_turns;
+    uint32_t *late; // host memory, mapped
 } cuda_puts;
 
 // Flags that are raised; behind them the numbers of launches.
 static int n_flags(const hap_rank *r)
 {
-    return CUDA_MASKS * (CUDA_PUT_KINDS * r->n_members + HAP_PAIR_CHUNKS);
+    return CUDA_MASKS * (CUDA_PUT_KINDS * r->n_members + HAP_PAIR_CHUNKS + STORED);
 }
 
 static cuda_puts *puts_of(const hap_rank *r)
@@ -95,6 +100,9 @@ char *cuda_put_start(hap_rank *r, int64_t bytes)
     new_event(r, &g->ready);
     new_event(r, &g->left);
     new_event(r, &g->free);
+    cuda_check(r, cuda_said(cudaHostAlloc((void **)&g->late, sizeof *g->late, cudaHostAllocMapped),
+                            "cudaHostAlloc"));
+    *g->late = 0;
     return p;
 }
 
@@ -108,6 +116,7 @@ void cuda_put_end(hap_rank *r)
     if (g->ready) cudaEventDestroy(g->ready);
     if (g->left) cudaEventDestroy(g->left);
     if (g->free) cudaEventDestroy(g->free);
+    if (g->late) cudaFreeHost(g->late);
     cuda_segment_end(r, &g->segment);
     for (int i = 0; i < g->n_turns; i++)
         free(g->turns[i]);
@@ -306,13 +315,24 @@ static void begin(cuda_put *p, int m)
     cuda(p, cudaStreamWaitEvent(s, puts_of(p->r)->ready, 0), "cudaStreamWaitEvent");
 }
 
+void *cuda_put_at(hap_rank *r, unsigned axes, int member, const void *at)
+{
+    const cuda_segment *g = &puts_of(r)->segment;
+    int64_t off = (const char *)at - g->at[r->member];
+    HAP_CK(r, off >= 0 && off < g->bytes, "a one-sided put to outside SEG_SYM");
+    return g->at[rank_of(r, axes, member)] + off;
+}
+
+uint32_t *cuda_put_flags_at(const hap_rank *r, unsigned axes, int member)
+{
+    const cuda_segment *g = &puts_of(r)->segment;
+    return (uint32_t *)(void *)(g->at[rank_of(r, axes, member)] + g->bytes);
+}
+
 // Where the member has what this rank has at `to`.
 static char *there(const cuda_put *p, int m, const void *to)
 {
-    const cuda_segment *g = &puts_of(p->r)->segment;
-    int64_t off = (const char *)to - g->at[p->r->member];
-    HAP_CK(p->r, off >= 0 && off < g->bytes, "a one-sided put to outside SEG_SYM");
-    return g->at[member_rank(p, m)] + off;
+    return cuda_put_at(p->r, p->axes, m, to);
 }
 
 static CUdeviceptr arrived(const cuda_put *p, int m)
@@ -387,6 +407,17 @@ void cuda_put_await_all(cuda_put *p, cudaStream_t s, int n, const int *member, c
 
 // --- kernels that make or read parts ---
 
+int cuda_put_credit_flag(const hap_rank *r, unsigned axes, int member)
+{
+    return ((int)axes * CUDA_PUT_KINDS + CUDA_PUT_CREDIT) * r->n_members + rank_of(r, axes, member);
+}
+
+int cuda_put_stored_flag(const hap_rank *r, unsigned axes, int part, int member)
+{
+    return n_flags(r) - CUDA_MASKS * STORED + (int)axes * STORED + part * CUDA_PUT_STORED_MEMBERS +
+           member;
+}
+
 int cuda_put_arrived_flag(const hap_rank *r, unsigned axes, int member)
 {
     return ((int)axes * CUDA_PUT_KINDS + CUDA_PUT_ARRIVED) * r->n_members +
@@ -421,6 +452,20 @@ void cuda_put_await_made(cuda_put *p, cudaStream_t s, int part)
 {
     add_wait(p, own_flag(p, cuda_put_made_flag(p->r, p->axes, part)), p->first + (uint32_t)part);
     issue(p, s);
+}
+
+uint32_t *cuda_put_late_at(const hap_rank *r)
+{
+    return puts_of(r)->late;
+}
+
+const char *cuda_put_late(const hap_rank *r)
+{
+    cuda_puts *g = puts_of(r);
+    uint32_t late = g && g->late ? *(volatile uint32_t *)g->late : 0;
+    if (!late) return NULL;
+    *g->late = 0;
+    return cuda_fail("what another rank stores or sends did not come in time (flag %u)", late - 1);
 }
 
 void cuda_put_close(cuda_put *p, cudaStream_t s, cudaEvent_t done)
@@ -464,7 +509,9 @@ int cuda_put_mask_at(const hap_rank *r, const void *at)
         int64_t i = ((const char *)at - flags) / FLAG_BYTES;
         int by_rank = CUDA_MASKS * CUDA_PUT_KINDS * r->n_members;
         if (i < by_rank) return (int)(i / (CUDA_PUT_KINDS * r->n_members));
-        if (i < n_flags(r)) return (int)((i - by_rank) / HAP_PAIR_CHUNKS);
+        int stored = n_flags(r) - CUDA_MASKS * STORED;
+        if (i < stored) return (int)((i - by_rank) / HAP_PAIR_CHUNKS);
+        if (i < n_flags(r)) return (int)((i - stored) / STORED);
         if (i < n_flags(r) + CUDA_MASKS) return (int)i - n_flags(r);
     }
     return -1;

@@ -36,6 +36,10 @@
 //     A's flag MADE of a part     by A's kernel that makes it, once in the collective, with a
 //                                 release of the system behind all stores of the part; A's streams
 //                                 wait for it before they send the part.
+//     A's flag STORED of B's part by B's kernel that stores the part in A's memory itself, in
+//                                 place of a copy: once in the collective, with a release of the
+//                                 system behind all stores of the part, once B has seen A's credit.
+//                                 Parts have flags of their own, as they come in any order.
 //     sources                     by B once `done` of the close has come: behind all of its copies.
 //
 // Nothing blocks for good: a stream waits only for events and for numbers, and of what a collective
@@ -70,9 +74,12 @@ typedef struct cuda_put cuda_put;
 enum { CUDA_PUT_MEMBERS = 64 }; // of a group, at most
 
 // Behind the tensors of SEG_SYM lie flags, [axis mask][kind][source rank], then [axis mask][part],
-// MADE, and [axis mask], NUMBER, CUDA_PUT_FLAG_BYTES apart.
+// MADE, [axis mask][part][source member], STORED, and [axis mask], NUMBER, CUDA_PUT_FLAG_BYTES
+// apart.
 typedef enum { CUDA_PUT_CREDIT, CUDA_PUT_ARRIVED, CUDA_PUT_KINDS } cuda_put_flag;
 enum { CUDA_PUT_FLAG_BYTES = 128 };
+// Of parts that kernels store, at most, and of members.
+enum { CUDA_PUT_STORED_PARTS = 64, CUDA_PUT_STORED_MEMBERS = 8 };
 
 // Bytes; tests change them between steps, on all ranks alike.
 typedef struct cuda_put_sizes {
@@ -130,11 +137,22 @@ void cuda_put_await_all(cuda_put *p, cudaStream_t s, int n, const int *member, c
 // when the kernel has raised its flag; sends to the member are to wait for it. The number is an
 // argument of the kernel; in a captured step it is written where cuda_put_number_at says, before
 // the kernel.
+int cuda_put_credit_flag(const hap_rank *r, unsigned axes, int member); // of its memory
 int cuda_put_arrived_flag(const hap_rank *r, unsigned axes, int member);
+// Of its part, of CUDA_PUT_STORED_PARTS.
+int cuda_put_stored_flag(const hap_rank *r, unsigned axes, int part, int member);
 int cuda_put_made_flag(const hap_rank *r, unsigned axes, int part);
 uint32_t cuda_put_number(const cuda_put *p);
 const uint32_t *cuda_put_number_at(cuda_put *p, cudaStream_t s);
 void cuda_put_await_made(cuda_put *p, cudaStream_t s, int part);
+// What the member has at `at` of this rank's SEG_SYM, and its flags, as they are mapped here.
+void *cuda_put_at(hap_rank *r, unsigned axes, int member, const void *at);
+uint32_t *cuda_put_flags_at(const hap_rank *r, unsigned axes, int member);
+
+// Where a kernel says what it waited for too long, 1 + the flag's number: host memory, mapped.
+// NULL, or a message, once for each time.
+uint32_t *cuda_put_late_at(const hap_rank *r);
+const char *cuda_put_late(const hap_rank *r);
 
 // Stream s goes on when all that was sent has left; done: and what it has been given has run. NULL:
 // nobody asks.

@@ -8,6 +8,7 @@
 #include "cuda/comm/cuda_box.h"
 #include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_put.h"
+#include "cuda/comm/cuda_put_stores.h"
 #include "cuda/device/cuda_backend.h"
 #include "cuda/device/cuda_room.h"
 #include "cuda/kernels/cuda_put_add.h"
@@ -453,7 +454,7 @@ void cuda_put_run(hap_rank *r, const hap_coll_call *c, cudaStream_t s, cudaEvent
     transfer t = begin(r, c, s);
     t.parts = first_parts(c);
     t.put = cuda_put_open(r, c, parts_of(c));
-    run(&t);
+    if (!cuda_put_stores_run(r, c, t.put, s)) run(&t);
     cuda_put_close(t.put, s, done);
     free(t.at);
 }

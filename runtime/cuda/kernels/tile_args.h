@@ -29,11 +29,14 @@ typedef union tile_matrix {
 typedef struct tile_place {
     tile_matrix a, b, y;
     const void *bias;
+    char *to;      // boxes that are sent
     int32_t depth; // k
 } tile_place;
 
+// By a map, or box by box from rows.data on.
 typedef struct tile_part {
     tile_matrix at;
+    uint32_t *flags; // of its member
 } tile_part;
 
 typedef struct tile_args {
@@ -41,6 +44,7 @@ typedef struct tile_args {
     const tile_place *places; // on the device; NULL: `one` is all
     const tile_part *parts;   // on the device: this member's is the result of sums, others' slots
     int members, me;          // of sums
+    bool boxes; // others' slots are boxes; behind the parts are results at all members
     tile_matrix before, with;
     const tile_entry *list;
     int entries, arrivals; // how often a tile counts
@@ -48,6 +52,8 @@ typedef struct tile_args {
     int activation;
     bool wide, bias_is_wide, has_bias, has_before, has_with; // wide: f32
     const tile_wait *waits;
+    const tile_push *pushes;
+    int n_pushes;
     uint32_t *flags, *tallies, *late;
     uint32_t number;
     const uint32_t *number_at; // NULL: `number`

@@ -11,8 +11,9 @@ namespace tile
 enum { K_STEP = 64, SLOT = 8192, MOST_SHARED = 232448 };
 enum { BIAS_BARRIER = 1, TURN_BARRIER = 4 }; // one a multiplying warpgroup
 // What a kernel does with its results, built apart: each has registers for its own alone. Forms in
-// turns have all, the others PLAIN with parts of k, and SUMS.
-enum ending { PLAIN, GELU, SLOPE, SUMS };
+// turns have all, the others PLAIN with parts of k, SUMS, STORES, which are sums, too, and PUSHES,
+// which are plain.
+enum ending { PLAIN, GELU, SLOPE, SUMS, STORES, PUSHES };
 
 template <int ROWS_, int COLS_, int GROUPS_, bool TURNS_, int STAGES_, int SLOTS_> struct form {
     static constexpr int ROWS = ROWS_, COLS = COLS_, GROUPS = GROUPS_; // GROUPS: that multiply
@@ -24,7 +25,7 @@ template <int ROWS_, int COLS_, int GROUPS_, bool TURNS_, int STAGES_, int SLOTS
     static constexpr bool FULL = BLOCKS * COLS > 256; // of registers: 192 results a thread
     static constexpr int MOVERS = GROUPS == 3 ? 32 : FULL ? 24 : 40;
     static constexpr int OTHERS = GROUPS == 3 ? 160 : FULL ? 240 : 232;
-    static constexpr int BARRIERS = 8 * (2 * STAGES + 2 * GROUPS * SLOTS);
+    static constexpr int BARRIERS = 8 * (2 * STAGES + 3 * GROUPS * SLOTS);
     static constexpr int FLOATS = COLS > 256 ? COLS : 256; // a group's: a bias, or sums of columns
     static constexpr int SHARED =
         STAGES * (A_BYTES + B_BYTES) + GROUPS * (SLOTS * SLOT + FLOATS * 4) + BARRIERS;
@@ -68,6 +69,10 @@ template <class F> struct memory {
         return barriers + 16 * (F::STAGES + g * F::SLOTS + s);
     }
     __device__ uint32_t stored(int g, int s) const { return filled(g, s) + 8; }
+    __device__ uint32_t pushed(int g, int s) const
+    {
+        return barriers + 16 * (F::STAGES + F::GROUPS * F::SLOTS) + 8 * (g * F::SLOTS + s);
+    }
 };
 
 // The compiler takes a choice between an argument and memory for one kind of address.
@@ -83,14 +88,14 @@ __device__ inline const tile_place *place_of(const tile_args &p, int place)
 // This block's tile of an entry.
 template <class F> struct my_tile {
     int row, col, kind, rows, cols, from, steps, slot, slots, wait, waits, signal, tally, count,
-        raise;
+        raise, number; // of its place
     const tile_place *place;
     bool inside;
     __device__ my_tile(const tile_args &p, int t, uint32_t block)
     {
         const int4 *e = (const int4 *)(p.list + t);
         const int4 at = __ldg(e), k = __ldg(e + 1), more = __ldg(e + 2), flags = __ldg(e + 3);
-        row = at.x, col = at.y, kind = at.z, place = place_of(p, at.w);
+        row = at.x, col = at.y, kind = at.z, place = place_of(p, at.w), number = at.w;
         rows = k.x, cols = k.y, from = k.z, steps = k.w;
         slot = more.x, slots = more.y, wait = more.z, waits = more.w;
         signal = flags.x, tally = flags.y, count = flags.z, raise = flags.w;
@@ -132,15 +137,20 @@ __device__ inline void wait_all(const tile_args &p, const my_tile<F> &e, uint32_
     }
 }
 
-// So many of the tile's arrivals: who brings the tally to its count raises the flag.
-template <class F>
+// So many of the tile's arrivals: who brings the tally to its count raises the flag, `there` at
+// those members to whom the tiles go.
+template <bool THERE = false, class F>
 __device__ inline void count_tile(const tile_args &p, const my_tile<F> &e, uint32_t number,
                                   uint32_t arrivals)
 {
     uint32_t *const tally = p.tallies + (int64_t)e.tally * TILE_FLAG_APART;
     if (count_tally(tally, arrivals) + arrivals < (uint32_t)e.count) return;
     *(volatile uint32_t *)tally = 0; // for the next launch
-    raise_flag(p.flags + (int64_t)e.signal * TILE_FLAG_APART, number + (uint32_t)e.raise);
+    const int64_t at = (int64_t)e.signal * TILE_FLAG_APART;
+    if (!THERE) raise_flag(p.flags + at, number + (uint32_t)e.raise);
+    for (int m = 0; m < p.members && THERE; m++)
+        if (m != p.me && (e.kind & TILE_ALL || m == e.number % p.members))
+            raise_flag(p.parts[m].flags + at, number + (uint32_t)e.raise);
 }
 
 // Of the tile's blocks of 64 rows group g has b = 0, 1, …: the first row.

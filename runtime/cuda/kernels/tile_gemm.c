@@ -58,6 +58,10 @@ const char *tile_why_not(const tile_call *c)
     if (c->sum && (wide || c->activation || c->with || c->sum->members > TILE_MEMBERS))
         return cuda_fail("not supported: sums of members' parts but of up to %d in bf16",
                          TILE_MEMBERS);
+    if (c->sum && c->sum->stores && (by_mma(c) || p->n % 64))
+        return cuda_fail("not supported: stores to members but on sm_90, of 64 columns at a time");
+    if (c->n_pushes && (by_mma(c) || p->a_t || c->activation || c->with || c->sum))
+        return cuda_fail("not supported: pushes but on sm_90, beside matmuls alone");
     if (c->sums && !slope) return cuda_fail("not supported: sums of columns of a slope alone");
     return NULL;
 }
@@ -100,13 +104,19 @@ const char *tile_place_make(const tile_call *c, const tile_shape *s, tile_place 
         CUDA_TRY(matrix_of(c, &to->b, c->b, false, p->n, p->k, p->lb, 64, s->cols / 2));
     else
         CUDA_TRY(matrix_of(c, &to->b, c->b, false, p->k, p->n, p->lb, 64, 32));
-    to->bias = c->bias, to->depth = (int32_t)p->k;
+    to->bias = c->bias, to->depth = (int32_t)p->k, to->to = c->to;
     return matrix_of(c, &to->y, c->y, wide, p->m, p->n, p->ly, wide ? 32 : 64, 64);
 }
 
 const char *tile_part_make(const tile_call *c, const void *part, tile_part *to)
 {
     return matrix_of(c, &to->at, part, false, c->p.m, c->p.n, c->p.ly, 64, 64);
+}
+
+void tile_boxes_make(const void *boxes, uint32_t *flags, tile_part *to)
+{
+    to->at.rows.data = (char *)(uintptr_t)boxes;
+    to->flags = flags;
 }
 
 int64_t tile_place_bytes(void)
@@ -147,7 +157,9 @@ const char *tile_run(const tile_call *c, const tile_shape *s, cudaStream_t strea
     t.activation = (int)c->activation;
     t.wide = p->y_type == HAP_F32, t.has_before = c->before != NULL;
     if (c->sum) t.parts = c->sum->parts, t.members = c->sum->members, t.me = c->sum->me;
+    t.boxes = c->sum && c->sum->stores;
     t.patience = c->patience ? (uint64_t)c->patience : 30000000000;
+    t.pushes = c->pushes, t.n_pushes = c->n_pushes;
     t.waits = c->waits, t.flags = c->flags, t.tallies = c->tallies, t.late = c->late;
     t.number = c->number, t.number_at = c->number_at;
     t.slot_flags = c->room;

@@ -36,6 +36,7 @@ typedef struct tile_call {
     const void *with;       // as y lies, may be y: added before the rounding, or where a slope is
                             // taken
     void *y, *before;       // before: as y lies, gets what the activation is taken of; or NULL
+    void *to;               // of a place: where TILE_SENDS goes, box by box; or NULL
     float *sums;            // of a slope's results: of each 64 rows, [rows / 64, n]; or NULL
     const tile_entry *list; // on the device
     int entries;
@@ -44,6 +45,8 @@ typedef struct tile_call {
     bool has_bias;                   // of any place
     const struct tile_sums *sum;     // NULL: no tile is TILE_SUMS
     const tile_wait *waits;          // on the device
+    const tile_push *pushes;   // on the device, in the order in which they are sent; of places
+    int n_pushes;              // whose a lies as it is
     uint32_t *flags, *tallies; // on the device; tallies 0 at first, not of two calls at a time
     uint32_t number;           // of this launch: what flags count from
     const uint32_t *number_at; // on the device, or NULL: `number`
@@ -59,17 +62,25 @@ typedef struct tile_call {
 // members in f32 and put the sum into `sum`. All clusters of such a call must run at a time, as its
 // tiles wait for what comes behind tiles of other devices' lists; so `sms` is not more than are
 // free.
+//
+// `stores`: tiles of TILE_SENDS go into a slot of the place's member, box by box of 64 x 64, each
+// as it lies in shared memory: 128 bytes a row, swizzled, of the last boxes as many rows as there
+// are. So slots of what others made are read. Signals of TILE_SENDS and TILE_ALL are raised at
+// other members, at the same number of their flags. Such rows have multiples of 64 columns.
 typedef struct tile_sums {
-    const struct tile_part *parts; // on the device, of members (tile_parts_make)
+    const struct tile_part *parts; // on the device, of members: this one's result, others' slots;
+                                   // `stores`: then each member's place for this one's sums
     int members, me;
+    bool stores;
 } tile_sums;
 
 // NULL if the kernel takes such a call on this device, else why not.
 const char *tile_why_not(const tile_call *c);
-// To host memory: places for a call's p, a, b, bias, y; and the maps of parts of rows x n that lie
-// like its y, one a member.
+// To host memory: places for a call's p, a, b, bias, y, to; the maps of parts of rows x n that lie
+// like its y, one a member; boxes of a part, and the flags of its member as they are mapped here.
 const char *tile_place_make(const tile_call *c, const tile_shape *s, struct tile_place *to);
 const char *tile_part_make(const tile_call *c, const void *part, struct tile_part *to);
+void tile_boxes_make(const void *boxes, uint32_t *flags, struct tile_part *to);
 int64_t tile_place_bytes(void);
 int64_t tile_part_bytes(void);
 

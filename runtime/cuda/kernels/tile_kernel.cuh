@@ -28,12 +28,12 @@ __device__ inline void wait_flags(const tile_args &p, const my_tile<F> &e, uint3
 }
 
 // The tile is stored.
-template <class F>
+template <bool THERE = false, class F>
 __device__ inline void signal(const tile_args &p, const my_tile<F> &e, uint32_t number)
 {
     stores_done();
     fence_all();
-    count_tile(p, e, number, 1);
+    count_tile<THERE>(p, e, number, 1);
 }
 
 // Half of an operand's part of a stage, R rows (T: columns) by 64 k; `both`: for both blocks.
@@ -64,7 +64,7 @@ __device__ inline void load_part(const CUtensorMap *map, uint32_t to, int at, in
     }
 }
 
-template <class F, bool A_T, bool B_T>
+template <class F, ending END, bool A_T, bool B_T>
 __device__ inline void load_tiles(const tile_args &p, const memory<F> &m, uint32_t block)
 {
     ring<F::STAGES> stage;
@@ -72,7 +72,8 @@ __device__ inline void load_tiles(const tile_args &p, const memory<F> &m, uint32
     for (int t = (int)blockIdx.x / 2; t < p.entries; t += (int)gridDim.x / 2) {
         const my_tile<F> e(p, t, block);
         const bool right = e.kind & TILE_RIGHT;
-        if (e.waits && !(e.kind & TILE_SUMS)) wait_flags(p, e, number);
+        if (e.waits && !(e.kind & (END == STORES ? TILE_SUMS | TILE_SENDS : TILE_SUMS)))
+            wait_flags(p, e, number);
         for (int k = e.from; k < e.from + e.steps; k++, stage.next()) {
             const int s = stage.at;
             const uint32_t full = m.full(s);
@@ -123,9 +124,39 @@ template <class F> struct boxes {
     }
 };
 
+// One thread's share of what is pushed, piece by piece through the slots of its group, which are
+// free until its first tile ends.
+template <class F> __device__ inline void push_runs(const tile_args &p, const memory<F> &m, int g)
+{
+    const uint32_t number = number_of(p), threads = gridDim.x * F::GROUPS;
+    ring<F::SLOTS> slot;
+    for (int k = 0; k < p.n_pushes; k++) {
+        const tile_push r = p.pushes[k];
+        wait_number(p, p.flags + (int64_t)r.credit * TILE_FLAG_APART, number,
+                    1 + (uint32_t)r.credit);
+        for (int64_t at = (int64_t)(blockIdx.x * F::GROUPS + g) * SLOT; at < r.bytes;
+             at += (int64_t)threads * SLOT) {
+            const int bytes = (int)min((int64_t)SLOT, r.bytes - at);
+            const uint32_t there = m.slot(g, slot.at), full = m.pushed(g, slot.at);
+            stores_read<F::SLOTS - 1>(); // of the slot's last piece
+            barrier_expect(full, bytes);
+            load_bytes(there, r.from + at, bytes, full);
+            barrier_wait(full, slot.parity);
+            store_bytes(r.to + at, there, bytes);
+            slot.next();
+        }
+        stores_done();
+        fence_all();
+        uint32_t *const tally = p.tallies + (int64_t)r.tally * TILE_FLAG_APART;
+        if (count_tally(tally, 1) + 1 < threads) continue;
+        *(volatile uint32_t *)tally = 0; // for the next launch
+        raise_flag(r.flags + (int64_t)r.signal * TILE_FLAG_APART, number + (uint32_t)r.raise);
+    }
+}
+
 // One thread: what group g puts into its slots goes to y in the same order. A slot is free, or has
-// its box of p.with, as soon as its store has read it.
-template <class F>
+// its box of p.with, as soon as its store has read it. FREED: none is at first.
+template <class F, bool FREED>
 __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g, uint32_t block)
 {
     ring<F::SLOTS> slot, freed;
@@ -143,7 +174,7 @@ __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g
         }
         freed.next();
     };
-    for (int i = 0; i < F::SLOTS && p.has_with; i++)
+    for (int i = 0; i < F::SLOTS && (FREED || p.has_with); i++)
         free_slot();
     int issued = 0;
     for (int t = (int)blockIdx.x / 2, n = 0; t < p.entries; t += (int)gridDim.x / 2, n++) {
@@ -169,11 +200,51 @@ __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g
     stores_done();
 }
 
+// Of a box of 64 x 64: the rows that there are, 128 bytes each, and where they begin in boxes.
+template <class F> __device__ inline int box_bytes(const my_tile<F> &e, int row)
+{
+    return min(64, e.rows - row) * 128;
+}
+template <class F>
+__device__ inline char *box_at(const my_tile<F> &e, char *boxes, int row, int col)
+{
+    return boxes + ((int64_t)row * e.cols * 2 + (int64_t)(col / 64) * box_bytes(e, row));
+}
+
+// Another member's part of a box to shared memory.
+template <bool STORED, class F>
+__device__ inline void load_other(const my_tile<F> &e, const tile_part *part, uint32_t to, int col,
+                                  int row, uint32_t barrier)
+{
+    barrier_expect(barrier, STORED ? box_bytes(e, row) : SLOT);
+    if (STORED)
+        load_bytes(to, box_at(e, part->at.rows.data, row, col), box_bytes(e, row), barrier);
+    else
+        load_box(to, &part->at.map, col, row, barrier);
+}
+
+// This member's part, and a sum.
+template <bool STORED, class F>
+__device__ inline void store_own(const my_tile<F> &e, uint32_t from, int col, int row)
+{
+    if (!(e.kind & TILE_DROPS)) store_box(&e.place->y.map, from, col, row);
+    if (STORED && e.kind & TILE_SENDS)
+        store_bytes(box_at(e, e.place->to, row, col), from, box_bytes(e, row));
+}
+template <bool STORED, class F>
+__device__ inline void store_sum(const tile_args &p, const my_tile<F> &e, uint32_t from, int col,
+                                 int row)
+{
+    store_box(&p.parts[p.me].at.map, from, col, row);
+    for (int m = 0; m < p.members && STORED && e.kind & TILE_ALL; m++)
+        if (m != p.me) store_box(&p.parts[p.members + m].at.map, from, col, row);
+}
+
 // The same where other members' slots are added. A box of 64 x 64 has a slot for this member's
 // part, which goes to y, and, TILE_SUMS, one for each other member's, by member, the last of which
 // gets the sum. What others made is waited for once the tiles before are stored and told: somebody
-// may wait for them.
-template <class F>
+// may wait for them; so are credits of who gets a tile.
+template <class F, bool STORED>
 __device__ inline void store_sums(const tile_args &p, const memory<F> &m, int g, uint32_t block)
 {
     ring<F::SLOTS> slot, freed;
@@ -182,7 +253,7 @@ __device__ inline void store_sums(const tile_args &p, const memory<F> &m, int g,
         if (F::TURNS && n % F::GROUPS != g) continue;
         const my_tile<F> e(p, t, block);
         if (!e.inside) continue;
-        const bool sums = e.kind & TILE_SUMS, drops = e.kind & TILE_DROPS;
+        const bool sums = e.kind & TILE_SUMS;
         const int each = sums ? p.members : 1, across = (min(F::COLS, e.cols - e.col) + 63) / 64;
         const int down = min((e.rows - first_row(e, g, 0) + 63) / 64, F::BLOCKS);
         const int uses = max(down, 0) * across * each;
@@ -192,29 +263,28 @@ __device__ inline void store_sums(const tile_args &p, const memory<F> &m, int g,
             if (which < 0) {
                 barrier_arrive(stored);
             } else {
-                barrier_expect(stored, SLOT);
-                load_box(m.slot(g, freed.at), &p.parts[which + (which >= p.me)].at.map,
-                         e.col + box % across * 64, first_row(e, g, box / across), stored);
+                load_other<STORED>(e, &p.parts[which + (which >= p.me)], m.slot(g, freed.at),
+                                   e.col + box % across * 64, first_row(e, g, box / across),
+                                   stored);
             }
             freed.next();
         };
-        if (sums && uses) wait_flags(p, e, number);
+        if ((sums || (STORED && e.waits)) && uses) wait_flags(p, e, number);
         for (int use = 0; use < F::SLOTS && use < uses; use++)
             free_slot(use);
         for (int use = 0; use < uses; use++) {
             const int box = use / each, which = use % each;
-            const CUtensorMap *to = which == 0          ? (drops ? NULL : &e.place->y.map)
-                                    : which == each - 1 ? &p.parts[p.me].at.map
-                                                        : NULL;
+            const int col = e.col + box % across * 64, row = first_row(e, g, box / across);
             barrier_wait(m.filled(g, slot.at), slot.parity);
-            if (to)
-                store_box(to, m.slot(g, slot.at), e.col + box % across * 64,
-                          first_row(e, g, box / across));
+            if (which == 0)
+                store_own<STORED>(e, m.slot(g, slot.at), col, row);
+            else if (which == each - 1)
+                store_sum<STORED>(p, e, m.slot(g, slot.at), col, row);
             slot.next();
             stores_read<0>();
             if (use + F::SLOTS < uses) free_slot(use + F::SLOTS);
         }
-        if (e.kind & TILE_SIGNALS) signal(p, e, number);
+        if (e.kind & TILE_SIGNALS) signal<STORED>(p, e, number);
     }
     stores_done();
 }
@@ -289,6 +359,7 @@ template <class F> __device__ inline void make_barriers(const memory<F> &m)
             for (int s = 0; s < F::SLOTS; s++) {
                 barrier_init(m.filled(g, s), 4);
                 barrier_init(m.stored(g, s), 1);
+                barrier_init(m.pushed(g, s), 1);
             }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -307,11 +378,13 @@ __global__ void __launch_bounds__(F::THREADS, 1) kernel(const __grid_constant__ 
     if (group == 0) {
         registers_down<F::MOVERS>();
         if (thread == 0)
-            load_tiles<F, A_T, B_T>(p, m, block);
-        else if (thread % 32 == 0 && thread / 32 <= F::GROUPS && END == SUMS)
-            store_sums<F>(p, m, thread / 32 - 1, block);
-        else if (thread % 32 == 0 && thread / 32 <= F::GROUPS)
-            store_tiles<F>(p, m, thread / 32 - 1, block);
+            load_tiles<F, END, A_T, B_T>(p, m, block);
+        else if (thread % 32 == 0 && thread / 32 <= F::GROUPS && (END == SUMS || END == STORES))
+            store_sums<F, END == STORES>(p, m, thread / 32 - 1, block);
+        else if (thread % 32 == 0 && thread / 32 <= F::GROUPS) {
+            if (END == PUSHES) push_runs<F>(p, m, thread / 32 - 1);
+            store_tiles<F, END == PUSHES>(p, m, thread / 32 - 1, block);
+        }
     } else {
         registers_up<F::OTHERS>();
         multiply_tiles<F, END, A_T, B_T>(p, m, group - 1, thread, block);
@@ -333,7 +406,7 @@ const char *launch(const tile_args *p, int clusters, cudaStream_t stream)
     c.dynamicSmemBytes = F::SHARED, c.stream = stream;
     c.attrs = &pairs, c.numAttrs = 1;
     CUDA_CALL(cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, F::SHARED));
-    if (END == SUMS) { // all run at a time
+    if (END == SUMS || END == STORES || END == PUSHES) { // all run at a time
         int most = 0;
         CUDA_CALL(cudaOccupancyMaxActiveClusters(&most, k, &c));
         if (most < clusters) c.gridDim = dim3((unsigned)most * 2);
@@ -353,9 +426,15 @@ const char *launch_any(const tile_args *p, bool a_t, bool b_t, int clusters, cud
             return b_t ? launch<F, GELU, false, true>(p, clusters, stream)
                        : launch<F, GELU, false, false>(p, clusters, stream);
     }
+    if (p->members && p->boxes)
+        return b_t ? launch<F, STORES, false, true>(p, clusters, stream)
+                   : launch<F, STORES, false, false>(p, clusters, stream);
     if (p->members)
         return b_t ? launch<F, SUMS, false, true>(p, clusters, stream)
                    : launch<F, SUMS, false, false>(p, clusters, stream);
+    if (p->n_pushes)
+        return b_t ? launch<F, PUSHES, false, true>(p, clusters, stream)
+                   : launch<F, PUSHES, false, false>(p, clusters, stream);
     if (a_t) return launch<F, PLAIN, true, true>(p, clusters, stream);
     if (b_t) return launch<F, PLAIN, false, true>(p, clusters, stream);
     return launch<F, PLAIN, false, false>(p, clusters, stream);

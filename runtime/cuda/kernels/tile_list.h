@@ -11,7 +11,9 @@ enum {
     TILE_SIGNALS = 2, // behind its stores
     TILE_PART = 4,    // the sums of its k go to a slot, and no further
     TILE_SUMS = 8,    // what other members made of the same is added (tile_sums)
-    TILE_DROPS = 16   // of a sum: this member's own part goes nowhere else
+    TILE_DROPS = 16,  // of a sum, or of what is sent: this member's part goes nowhere else
+    TILE_SENDS = 32,  // it goes to its member, box by box, and signals there (tile_sums)
+    TILE_ALL = 64     // a sum goes to all members, and signals there
 };
 
 // Two tiles, or a part of their k. A tile outside of its place is none: it neither stores nor
@@ -22,8 +24,8 @@ typedef struct tile_entry {
     int32_t rows, cols;  // of the place; or the rows' end of a range of its tiles
     int32_t from, steps; // of k, 64 each; 0 steps and a row behind the last: no tile
     int32_t slot, slots; // TILE_PART: its slot; else it adds the parts in slots slot, slot + 1, …
-    int32_t wait, waits; // tile_call.waits[wait], …, so many: before a is read, or, TILE_SUMS,
-                         // what others made
+    int32_t wait, waits; // tile_call.waits[wait], …, so many: before a is read; TILE_SUMS, what
+                         // others made; TILE_SENDS, before it is sent
     int32_t signal, tally; // the tile counts tile_shape.parts at that tally; who brings it to
     int32_t count, raise;  // `count` takes it back to 0 and raises the flag to number + raise
 } tile_entry;
@@ -32,6 +34,17 @@ typedef struct tile_entry {
 typedef struct tile_wait {
     int32_t flag, until;
 } tile_wait;
+
+// A run of bytes, in steps of 16, that the kernel's movers bring to a member, all of them beside
+// the first tiles: once that member's flag `credit` here has come to the launch's number. Then its
+// flag `signal` is raised to number + raise.
+typedef struct tile_push {
+    const char *from;
+    char *to;
+    uint32_t *flags; // the member's, as they are mapped here
+    int64_t bytes;
+    int32_t credit, signal, tally, raise;
+} tile_push;
 
 // Of the value that is rounded, or, times that value, the slope at the value that lies there.
 typedef enum {

@@ -8,6 +8,8 @@
 #include <cuda.h>
 #include <cuda_bf16.h>
 
+#include "cuda/kernels/cuda_flags.cuh"
+
 // --- barriers in shared memory ---
 // Arrivals and waits are unqualified: those that name a scope of the cluster put a fence of the
 // whole device, or an invalidation of L1, into every step of the main loop.
@@ -118,6 +120,22 @@ __device__ inline void store_box(const CUtensorMap *map, uint32_t from, int x, i
                  : "memory");
 }
 
+// A run of bytes, a multiple of 16, where it lies in one piece on both sides.
+__device__ inline void store_bytes(char *to, uint32_t from, int bytes)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                 "\ncp.async.bulk.commit_group;" ::"l"(to),
+                 "r"(from), "r"(bytes)
+                 : "memory");
+}
+__device__ inline void load_bytes(uint32_t to, const char *from, int bytes, uint32_t barrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(barrier)
+                 : "memory");
+}
+
 // Until all but the last N stores of this thread have read shared memory.
 template <int N> __device__ inline void stores_read()
 {
@@ -142,13 +160,6 @@ __device__ inline void fence_all()
 
 // --- flags in global memory ---
 
-__device__ inline uint32_t read_flag(const uint32_t *flag)
-{
-    uint32_t v;
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(v) : "l"(flag) : "memory");
-    return v;
-}
-
 // What other threads of the block wrote before a barrier is released, too.
 __device__ inline void count_flag(uint32_t *flag)
 {
@@ -164,19 +175,6 @@ __device__ inline uint32_t count_tally(uint32_t *tally, uint32_t n)
                  : "l"(tally), "r"(n)
                  : "memory");
     return before;
-}
-
-// For copy engines and for devices that have this one's memory mapped.
-__device__ inline void raise_flag(uint32_t *flag, uint32_t number)
-{
-    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(number) : "memory");
-}
-
-__device__ inline uint64_t nanoseconds()
-{
-    uint64_t t;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
-    return t;
 }
 
 // --- matmuls of a warpgroup ---

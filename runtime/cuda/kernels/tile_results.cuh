@@ -14,6 +14,8 @@ template <class F, ending END> struct putter {
     const tile_args &p;
     const memory<F> &m;
     const int group, thread, lane, warp;
+    // Slots are not free until a warp that stores says so.
+    static constexpr bool FREED = END == SUMS || END == STORES || END == PUSHES;
     ring<F::SLOTS> slot;
 
     __device__ putter(const tile_args &p_, const memory<F> &m_, int g, int t)
@@ -22,7 +24,7 @@ template <class F, ending END> struct putter {
     }
     __device__ uint32_t take() // the slot that is next, once it is free
     {
-        barrier_wait(m.stored(group, slot.at), slot.parity ^ (END == SUMS || p.has_with ? 0 : 1));
+        barrier_wait(m.stored(group, slot.at), slot.parity ^ (FREED || p.has_with ? 0 : 1));
         return m.slot(group, slot.at);
     }
     __device__ void give()
@@ -235,7 +237,7 @@ template <class F, ending END> struct putter {
     // A tile's results.
     __device__ void tile(const my_tile<F> &e, float (&d)[F::BLOCKS][F::COLS / 2])
     {
-        if constexpr (END != PLAIN) {
+        if constexpr (END != PLAIN && END != PUSHES) {
             activated(e, d);
             return;
         }
@@ -279,7 +281,7 @@ template <class F, ending END> struct putter {
                 if (col >= e.cols) break;
                 if constexpr (END == SLOPE) {
                     put_sloped(at, p.sums + row / 64 * (int64_t)e.cols + col, e.cols - col);
-                } else if constexpr (END == SUMS) {
+                } else if constexpr (END == SUMS || END == STORES) {
                     add_bias_of(e, col, at);
                     put_summed(at, e.kind & TILE_SUMS);
                 } else {

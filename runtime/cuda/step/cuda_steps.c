@@ -162,7 +162,7 @@ void hap_backend_sync(hap_rank *r)
     cuda_wait_for(r, b->x.stream);
     hap_port_ends(r);
     r->doing = NULL;
-    const char *late = cuda_pair_late(r);
+    const char *late = cuda_put_late(r);
     cuda_check(r, late);
     const char *why = cuda_trapped(&b->x);
     if (why) {
