@@ -6,8 +6,10 @@
 #include <time.h>
 
 #include "cli/drift.h"
-#include "cli/replan.h"
+#include "cli/launch.h"
 #include "clusters/cluster.h"
+
+typedef struct replan replan;
 
 typedef struct device {
     hb_str host, name;

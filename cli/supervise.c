@@ -158,7 +158,11 @@ static int how_it_ended(watch *w, int status)
         return CLI_FAILED;
     }
     if (!w->said) {
-        if (watch_away(w) > 0) lose(w, -1);
+        bool killed = WIFSIGNALED(status);
+        if (watch_away(w) > 0 || killed) lose(w, -1);
+        if (killed && w->first_step >= 0)
+            watch_say(w, "hapc: error: mpirun died (signal %d, %s), and the ranks with it",
+                      WTERMSIG(status), signal_text(WTERMSIG(status)));
         watch_say(w, "hapc: error: the ranks could not be run (mpirun ended with exit code %d)%s%s",
                   code, w->heard[0] ? ": " : "", w->heard);
         return CLI_FAILED;

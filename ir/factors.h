@@ -85,4 +85,22 @@ void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_par
 // output, whichever are fewer; of other nodes as many as can be.
 int64_t ir_channels_of_group(const ir_graph *g, int node);
 
+// The same of a node whose parts are asked for in many sizes: products that are made once. Of up to
+// two factors; a factor of -1 is none. False where the work is no such product (attention,
+// convolutions, experts).
+typedef struct ir_term { // rest, times the first part's entries or not, times the second's or not
+    double rest, bytes;
+    bool of[2];
+} ir_term;
+typedef struct ir_work_form {
+    int n;
+    ir_term term[IR_MAX_IN + IR_MAX_OUT], dense;
+    ir_flops_kind kind;
+    double flops;
+    bool zero_copy;
+} ir_work_form;
+bool ir_work_form_of(const ir_graph *g, const ir_factors *f, int node, const int factor[2],
+                     ir_work_form *out);
+void ir_form_work(const ir_work_form *w, const int64_t n[2], double *flops, double *bytes);
+
 #endif

@@ -136,7 +136,13 @@ typedef struct ir_op_info {
     } any_float;
     const char *point, *text, *note; // NULL where the table has none
 } ir_op_info;
-const ir_op_info *ir_op_of(ir_op op);
+extern const ir_op_info *ir_op_rows;     // NULL before the first is asked for
+const ir_op_info *ir_op_first(ir_op op); // makes them
+static inline const ir_op_info *ir_op_of(ir_op op)
+{
+    hb_assert((int)op >= 0 && op < IR_N_ALL_OPS && op != IR_N_OPS);
+    return ir_op_rows ? &ir_op_rows[op] : ir_op_first(op);
+}
 bool ir_is_dense(ir_op op); // a matmul or attention: its size is flops
 // Does an op of these attributes go row by row: operand 0 of rank_x dims, operand 1 of rank_w?
 bool ir_by_rows(ir_op op, const ir_attr *attr, int rank_x, int rank_w);

@@ -48,8 +48,9 @@ static const source_row source[IR_N_ALL_OPS] = {
 #undef COMPOSITE
 };
 
+const ir_op_info *ir_op_rows;
+
 static struct {
-    bool ready;
     ir_op_info row[IR_N_ALL_OPS];
     ir_formulas formulas[IR_N_ALL_OPS];
     char text[4096]; // attribute names, operands' dtypes
@@ -211,14 +212,13 @@ static void build(void)
             parse_formula(r, s, &table.formulas[op]);
         }
     }
-    table.ready = true;
+    ir_op_rows = table.row;
 }
 
-const ir_op_info *ir_op_of(ir_op op)
+const ir_op_info *ir_op_first(ir_op op)
 {
-    if (!table.ready) build();
-    hb_assert((int)op >= 0 && op < IR_N_ALL_OPS && op != IR_N_OPS);
-    return &table.row[op];
+    build();
+    return ir_op_of(op);
 }
 
 const ir_formulas *ir_row_formulas(ir_op op)

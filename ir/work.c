@@ -158,3 +158,101 @@ void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_par
         break;
     }
 }
+
+// --- forms ---
+
+static bool add_factor(const ir_rule *r, const int factor[2], int k, ir_term *t)
+{
+    if (k < 0) return true;
+    int i = k == factor[0] ? 0 : k == factor[1] ? 1 : -1;
+    if (i < 0) {
+        t->rest *= (double)r->factor[k].size;
+        return true;
+    }
+    bool again = t->of[i];
+    t->of[i] = true;
+    return !again;
+}
+
+static bool add_dims(const ir_rule *r, const int factor[2], const ir_rule_dim *dims, int rank,
+                     ir_term *t)
+{
+    bool all = true;
+    for (int d = 0; d < rank; d++)
+        for (int i = 0; i < dims[d].n; i++)
+            all = all && add_factor(r, factor, dims[d].f[i], t);
+    return all;
+}
+
+// As dense_work.
+static bool dense_form(const ir_rule *r, const int factor[2], const ir_tensor *x,
+                       const ir_tensor *y, ir_term *t)
+{
+    bool all = add_dims(r, factor, r->out[0], y->rank, t);
+    for (int d = 0; d < x->rank; d++)
+        for (int i = 0; i < r->in[0][d].n; i++) {
+            int k = r->in[0][d].f[i], dim, pos;
+            if (!ir_rule_find(r->out[0], y->rank, k, &dim, &pos))
+                all = all && add_factor(r, factor, k, t);
+        }
+    return all;
+}
+
+// Are products of whole factors integers without rounding, in whatever order?
+static bool exact(const ir_rule *r, const int factor[2], const ir_term *t)
+{
+    double all = t->rest;
+    for (int i = 0; i < 2; i++)
+        if (t->of[i]) all *= (double)r->factor[factor[i]].size;
+    return all < 9007199254740992.0;
+}
+
+bool ir_work_form_of(const ir_graph *g, const ir_factors *f, int node, const int factor[2],
+                     ir_work_form *out)
+{
+    const ir_node *nd = &g->nodes.p[node];
+    const ir_op_info *info = ir_op_of(nd->op);
+    const ir_rule *r = f->rule[node];
+    *out = (ir_work_form){.kind = info->flops_kind,
+                          .flops = info->flops,
+                          .zero_copy = (info->flags & IR_ZERO_COPY) != 0,
+                          .dense = {.rest = 1}};
+    if (info->flops_kind > IR_FLOPS_DENSE) return false;
+    bool all = true;
+    for (int i = 0; i < nd->n_out + nd->n_in; i++) {
+        bool is_out = i < nd->n_out, gather = i == nd->n_out && info->flags & IR_GATHER;
+        int at = is_out ? i : i - nd->n_out, from = gather ? nd->out[0] : -1;
+        const ir_tensor *t = &g->tensors.p[is_out ? nd->out[at] : nd->in[at]];
+        ir_term *x = &out->term[out->n++];
+        *x = (ir_term){.rest = 1, .bytes = (double)ir_dtype_bytes(t->dtype)};
+        all = all && add_dims(r, factor, is_out || gather ? r->out[at] : r->in[at],
+                              gather ? g->tensors.p[from].rank : t->rank, x);
+        all = all && exact(r, factor, x);
+    }
+    if (info->flops_kind == IR_FLOPS_DENSE)
+        all = all &&
+              dense_form(r, factor, &g->tensors.p[nd->in[0]], &g->tensors.p[nd->out[0]],
+                         &out->dense) &&
+              exact(r, factor, &out->dense);
+    return all;
+}
+
+static double term_of(const ir_term *t, const double n[2])
+{
+    return t->rest * (t->of[0] ? n[0] : 1) * (t->of[1] ? n[1] : 1);
+}
+
+void ir_form_work(const ir_work_form *w, const int64_t n[2], double *flops, double *bytes)
+{
+    const double entries[2] = {(double)n[0], (double)n[1]};
+    double largest = 0, moved = 0;
+    for (int i = 0; i < w->n; i++) {
+        double e = term_of(&w->term[i], entries);
+        largest = e > largest ? e : largest;
+        moved += e * w->term[i].bytes;
+    }
+    *bytes = w->zero_copy ? 0 : moved;
+    *flops = w->kind == IR_FLOPS_POINT   ? w->flops * largest
+             : w->kind == IR_FLOPS_DENSE ? w->flops * term_of(&w->dense, entries)
+                                         : 0;
+}

@@ -38,18 +38,29 @@ static int pair_of(ms_dual *d, ms_keys *seen, table_pair *pairs, const ms_edge *
     return id;
 }
 
+// Rows padded with zeros.
+static double *padded(hb_arena *a, const double *p, int rows, int cols, double big)
+{
+    int wide = ms_padded(cols);
+    double *t = hb_room(a, sizeof *t, rows * wide);
+    for (int i = 0; i < rows; i++, p += cols) {
+        double *row = t + i * wide;
+        for (int k = 0; k < cols; k++)
+            row[k] = p[k] < big ? p[k] : big;
+        for (int k = cols; k < wide; k++)
+            row[k] = 0;
+    }
+    return t;
+}
+
 static void fill_pair(ms_dual *d, table_pair *q)
 {
-    int rows = q->rows, cols = q->cols, wide = ms_padded(cols), high = ms_padded(rows);
-    q->f = HB_ARRAY(d->arena, double, rows *wide);
-    q->t = HB_ARRAY(d->arena, double, cols *high);
-    for (int i = 0; i < rows; i++)
-        for (int k = 0; k < cols; k++) {
-            double v = q->key[i * cols + k];
-            v = v < d->big ? v : d->big;
-            q->f[i * wide + k] = v;
-            q->t[k * high + i] = v;
-        }
+    hb_arena *tmp = hb_arena_new();
+    double *turned = hb_room(tmp, sizeof *turned, q->rows * q->cols);
+    d->kernels->turn(turned, q->key, q->rows, q->cols);
+    q->f = padded(d->arena, q->key, q->rows, q->cols, d->big);
+    q->t = padded(d->arena, turned, q->cols, q->rows, d->big);
+    hb_arena_free(tmp);
 }
 
 // --- the handshake ---
@@ -159,8 +170,8 @@ static void pass(ms_dual *d, bool back, bool last)
         for (const ms_half *e = begin; e < end; e++)
             higher += e->other > v;
         int n = (int)(end - begin), lower = n - higher;
-        ms_visit visit = {v, p->domain[v], n, back, d->u[v], begin,
-                          1.0 / (higher > lower ? higher : lower)};
+        ms_visit visit = {
+            v, p->domain[v], n, back, d->u[v], begin, 1.0 / (higher > lower ? higher : lower)};
         d->kernels->visit(&visit, d->th[v], d->h, last);
     }
 }

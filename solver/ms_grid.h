@@ -18,7 +18,7 @@ typedef struct ms_grid {
 
 typedef struct ms_grids ms_grids;
 ms_grids *ms_grids_new(hb_arena *a);
-double ms_grids_cells(const ms_grids *g); // of all tables that were made
+double ms_grids_cells(const ms_grids *g);                            // of all tables that were made
 ms_grid ms_grid_at(const ms_grids *g, int id);                       // p stays where it is
 int ms_grid_given(ms_grids *g, const double *p, int rows, int cols); // NULL: zeros
 int ms_grid_twin(ms_grids *g, int id);

@@ -108,14 +108,15 @@ static bool costs_plain(const double *p, size_t n)
     return all;
 }
 
-static const ms_kernels plain = {min_rows_plain,         visit_plain, least_plain,
-                                 least_difference_plain, rooms_plain, cheapest_plain, turn_plain, costs_plain};
+static const ms_kernels plain = {
+    min_rows_plain, visit_plain,    least_plain, least_difference_plain,
+    rooms_plain,    cheapest_plain, turn_plain,  costs_plain};
 
 #if MS_HAVE_AVX
 
 // --- AVX2: four cells at a time ---
 
-#    define AVX2 __attribute__((target("avx2")))
+#    define AVX2   __attribute__((target("avx2")))
 #    define INLINE __attribute__((always_inline)) static inline
 
 // `width` vectors of the result, kept in registers over the rows.
@@ -330,15 +331,16 @@ AVX2 static void turn_avx2(double *restrict to, const double *restrict p, int ro
 
 AVX2 static bool costs_avx2(const double *p, size_t n)
 {
-    __m256d least = _mm256_set1_pd((double)-INFINITY), all = _mm256_cmp_pd(least, least, _CMP_EQ_OQ);
+    __m256d least = _mm256_set1_pd((double)-INFINITY),
+            all = _mm256_cmp_pd(least, least, _CMP_EQ_OQ);
     size_t i = 0;
     for (; i + 4 <= n; i += 4)
         all = _mm256_and_pd(all, _mm256_cmp_pd(_mm256_loadu_pd(p + i), least, _CMP_GT_OQ));
     return _mm256_movemask_pd(all) == 15 && costs_plain(p + i, n - i);
 }
 
-static const ms_kernels avx2 = {min_rows_avx2,         visit_avx2, least_avx2,
-                                least_difference_avx2, rooms_avx2, cheapest_avx2, turn_avx2, costs_avx2};
+static const ms_kernels avx2 = {min_rows_avx2, visit_avx2,    least_avx2, least_difference_avx2,
+                                rooms_avx2,    cheapest_avx2, turn_avx2,  costs_avx2};
 
 // --- AVX-512: eight cells at a time, the last ones by a mask ---
 
@@ -457,20 +459,17 @@ AVX512 static void rooms_avx512(double *restrict room, uint64_t *restrict may, d
     may[rows / 64] = 0;
     for (int k = 0; k < rows; k += 32) {
         int left = rows - k;
-        uint64_t bits = left > 24 ? rooms_block_avx512(room, own, u, c, n, k, 4,
-                                                       first_avx512(left - 24))
-                        : left > 16 ? rooms_block_avx512(room, own, u, c, n, k, 3,
-                                                         first_avx512(left - 16))
-                        : left > 8 ? rooms_block_avx512(room, own, u, c, n, k, 2,
-                                                        first_avx512(left - 8))
-                                   : rooms_block_avx512(room, own, u, c, n, k, 1,
-                                                        first_avx512(left));
+        uint64_t bits =
+            left > 24   ? rooms_block_avx512(room, own, u, c, n, k, 4, first_avx512(left - 24))
+            : left > 16 ? rooms_block_avx512(room, own, u, c, n, k, 3, first_avx512(left - 16))
+            : left > 8  ? rooms_block_avx512(room, own, u, c, n, k, 2, first_avx512(left - 8))
+                        : rooms_block_avx512(room, own, u, c, n, k, 1, first_avx512(left));
         may[k / 64] = k % 64 ? may[k / 64] | bits << 32 : bits;
     }
 }
 
-static const ms_kernels avx512 = {min_rows_avx512,       visit_avx512, least_avx2,
-                                  least_difference_avx2, rooms_avx512, cheapest_avx2, turn_avx2, costs_avx2};
+static const ms_kernels avx512 = {min_rows_avx512, visit_avx512,  least_avx2, least_difference_avx2,
+                                  rooms_avx512,    cheapest_avx2, turn_avx2,  costs_avx2};
 #endif
 
 const ms_kernels *ms_best_kernels(void)

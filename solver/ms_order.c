@@ -25,10 +25,10 @@ typedef struct graph {
     const int *log;     // MS_LOG_UNIT log2 of the number of live states
     HB_VEC(int) * near; // sorted, without hubs
     int hub[MS_MOST_HUBS], n_hubs;
-    uint64_t *hubs;     // by variable: hubs it meets
-    int *depth, *stamp; // stamp -1: gone
-    entry *last;        // by variable: its newest
-    int *merged, *met;  // scratch: a list, and counters by variable
+    uint64_t *hubs;             // by variable: hubs it meets
+    int *depth, *stamp;         // stamp -1: gone
+    entry *last;                // by variable: its newest
+    int *merged, *met, *beside; // scratch: a list, and numbers by variable
     HB_VEC(entry) heap;
     int rule;
 } graph;
@@ -74,21 +74,26 @@ static int64_t hub_logs(const graph *g, uint64_t hubs)
     return sum;
 }
 
-static int64_t fill_of(const graph *g, int v)
+// Of v: each neighbour with those that it does not meet. beside[w]: log[w] of the neighbours of v,
+// 0 of all others, meanwhile.
+static int64_t fill_of(graph *g, int v)
 {
-    int64_t twice = 0;
-    for (int i = 0; i < g->near[v].n; i++) { // neighbours of v that are not of u
-        int u = g->near[v].p[i], k = 0;
-        int64_t missing = 0;
-        for (int j = 0; j < g->near[v].n; j++) {
-            int w = g->near[v].p[j];
-            while (k < g->near[u].n && g->near[u].p[k] < w)
-                k++;
-            if (w != u && (k == g->near[u].n || g->near[u].p[k] != w)) missing += g->log[w];
-        }
-        missing += 2 * hub_logs(g, g->hubs[v] & ~g->hubs[u]);
+    int64_t twice = 0, all = 0;
+    const int *near = g->near[v].p, n = g->near[v].n;
+    for (int i = 0; i < n; i++)
+        all += g->beside[near[i]] = g->log[near[i]];
+    for (int i = 0; i < n; i++) {
+        int u = near[i];
+        const int *theirs = g->near[u].p, m = g->near[u].n;
+        int64_t met = g->log[u];
+        for (int j = 0; j < m; j++)
+            met += g->beside[theirs[j]];
+        uint64_t hubs = g->hubs[v] & ~g->hubs[u];
+        int64_t missing = all - met + (hubs ? 2 * hub_logs(g, hubs) : 0);
         twice += missing * g->log[u];
     }
+    for (int i = 0; i < n; i++)
+        g->beside[near[i]] = 0;
     return twice / 2;
 }
 
@@ -224,6 +229,7 @@ int ms_greedy(const ms_problem *p, const ms_live *live, int rule, double max_wor
     g.last = HB_ARRAY(arena, entry, g.n);
     g.merged = HB_ARRAY(arena, int, g.n);
     g.met = HB_ARRAY(arena, int, g.n);
+    g.beside = HB_ARRAY(arena, int, g.n);
     g.log = log;
     for (int v = 0; v < g.n; v++)
         log[v] = (int)lround(MS_LOG_UNIT * log2((double)live[v].n));

@@ -23,10 +23,15 @@ static void add_to(sum *s, const double *p, int n)
     s->p = s->buffer;
 }
 
-typedef struct placed { // a factor in its level
+// A factor in its level, and the outer loops that it depends on.
+typedef struct placed {
     const double *p;
     bool inner;
-    const int64_t *stride; // by outer loop
+    int n;
+    struct outer {
+        int loop;
+        int64_t stride;
+    } * by;
 } placed;
 
 typedef struct level {
@@ -35,11 +40,11 @@ typedef struct level {
     sum vector, matrix;
 } level;
 
-static const double *cell(const placed *f, const int *at, int n_outer)
+static const double *cell(const placed *f, const int *at)
 {
     int64_t offset = 0;
-    for (int i = 0; i < n_outer; i++)
-        offset += f->stride[i] * at[i];
+    for (int i = 0; i < f->n; i++)
+        offset += f->by[i].stride * at[f->by[i].loop];
     return f->p + offset;
 }
 
@@ -52,7 +57,7 @@ static const double *enter(level *lv, int j, int deepest, const int *at, int own
     l->vector.p = j ? lv[j - 1].vector.p : NULL;
     l->matrix.p = j ? lv[j - 1].matrix.p : NULL;
     for (int i = 0; i < l->n; i++) {
-        const double *p = cell(&l->f[i], at, j);
+        const double *p = cell(&l->f[i], at);
         if (!l->f[i].inner) {
             add_to(&l->vector, p, own);
         } else if (j < deepest) {
@@ -83,16 +88,15 @@ static void place(ms_tables *t, const ms_step *s, level *lv, hb_arena *scratch)
                 lv[j].n = 0;
             }
             placed *q = &lv[j].f[lv[j].n++];
-            int64_t *stride = HB_ARRAY(scratch, int64_t, n_outer + 1);
+            q->by = hb_room(scratch, sizeof *q->by, j + 1);
             q->p = ms_table_at(t, f->table)->p;
             q->inner = f->loops >> n_outer & 1;
             int64_t size = (int64_t)s->own * (q->inner ? inner : 1);
             for (int k = n_outer - 1; k >= 0; k--) {
                 if (!(f->loops >> k & 1)) continue;
-                stride[k] = size;
+                q->by[q->n++] = (struct outer){k, size};
                 size *= s->size[k];
             }
-            q->stride = stride;
         }
     }
 }

@@ -61,18 +61,17 @@ int ms_key_id(ms_keys *k, const uint32_t *word, int n, bool *is_new)
         const key *q = &k->key.p[k->slot[s] - 1];
         if (q->hash != h || q->n != n) continue;
         const uint32_t *known = k->word.p + q->at;
-        int i = 0;
-        while (i < n && known[i] == word[i])
-            i++;
-        if (i < n) continue;
+        if (memcmp(known, word, sizeof *word * (size_t)n) != 0) continue;
         *is_new = false;
         return k->slot[s] - 1;
     }
     *is_new = true;
     k->slot[s] = k->key.n + 1;
     int at = k->word.n;
-    for (int i = 0; i < n; i++)
-        HB_PUSH(k->arena, &k->word, word[i]);
+    while (k->word.cap - at < n)
+        k->word.p = hb_grow(k->arena, k->word.p, &k->word.cap, sizeof *k->word.p);
+    memcpy(k->word.p + at, word, sizeof *word * (size_t)n);
+    k->word.n += n;
     HB_PUSH(k->arena, &k->key, (key){h, at, n});
     if (k->key.n * 2 > k->n_slots) rehash(k);
     return k->key.n - 1;

@@ -63,27 +63,21 @@ static void describe(tiling *t)
 
 // --- runs ---
 
-typedef struct seen {
-    uint64_t hash;
-    int at;
-} seen;
-
-static int by_hash(const void *x, const void *y)
-{
-    const seen *a = x, *b = y;
-    return a->hash != b->hash ? (a->hash < b->hash ? -1 : 1) : (a->at > b->at) - (a->at < b->at);
-}
-
 // The distances at which most variables are met again, ascending.
 static int periods(const tiling *t, int *out, int most)
 {
     int n = t->p->n_vars, n_out = 0, *count = HB_ARRAY(t->arena, int, n + 1);
-    seen *s = HB_ARRAY(t->arena, seen, n + 1);
-    for (int v = 0; v < n; v++)
-        s[v] = (seen){t->hash[v], v};
-    qsort(s, (size_t)n, sizeof *s, by_hash);
-    for (int i = 1; i < n; i++)
-        if (s[i].hash == s[i - 1].hash) count[s[i].at - s[i - 1].at]++;
+    size_t slots = 16;
+    while (slots < 2 * (size_t)n)
+        slots *= 2;
+    int *last = HB_ARRAY(t->arena, int, slots); // variable + 1 of a hash, 0: free; open addressing
+    for (int v = 0; v < n; v++) {
+        size_t i = mix(t->hash[v], 4) & (slots - 1);
+        while (last[i] && t->hash[last[i] - 1] != t->hash[v])
+            i = (i + 1) & (slots - 1);
+        if (last[i]) count[v - (last[i] - 1)]++;
+        last[i] = v + 1;
+    }
     while (n_out < most) {
         int best = 0;
         for (int d = 1; d < n; d++)
@@ -104,6 +98,7 @@ static void find_runs(tiling *t)
     for (int k = 0; k < n_periods; k++) {
         int d = period[k];
         for (int i = 0; i + d < n; i++) {
+            if (t->hash[i] != t->hash[i + d]) continue;
             int from = i;
             while (i + d < n && t->hash[i] == t->hash[i + d] && t->in[i] < 0 && t->in[i + d] < 0)
                 i++;

@@ -96,7 +96,8 @@ static double whole_bound(const even *s)
 {
     double lb = 0;
     for (int v = 0; v < s->d->p->n_vars; v++)
-        lb += (s->t->repeated[v] ? s->t->times : 1) * s->d->kernels->least(s->d->th[v], s->d->p->domain[v]);
+        lb += (s->t->repeated[v] ? s->t->times : 1) *
+              s->d->kernels->least(s->d->th[v], s->d->p->domain[v]);
     return lb;
 }
 

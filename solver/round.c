@@ -18,6 +18,26 @@ static int larger_first(const void *x, const void *y)
     return a->i - b->i;
 }
 
+// The rest to the largest remainders; where they are equal (up to rounding), to the first.
+static void give_rest(int n, const double *weight, double largest, double sum, double whole,
+                      int64_t left, int64_t *out)
+{
+    hb_arena *a = hb_arena_new();
+    remainder_of *rest = HB_ARRAY(a, remainder_of, n);
+    int m = 0;
+    bool sorted = true;
+    for (int i = 0; i < n; i++) {
+        if (weight[i] <= 0) continue;
+        double exact = weight[i] / largest / sum * whole;
+        rest[m++] = (remainder_of){llround((exact - (double)out[i]) * 1e9), i};
+        sorted = sorted && (m == 1 || rest[m - 2].rest >= rest[m - 1].rest);
+    }
+    if (!sorted) qsort(rest, (size_t)m, sizeof *rest, larger_first);
+    for (int k = 0; left > 0; k = (k + 1) % m, left--)
+        out[rest[k].i]++;
+    hb_arena_free(a);
+}
+
 void lp_round(int64_t total, int64_t grain, int n, const double *weight, int64_t *out)
 {
     hb_assert(n > 0 && total >= 0 && grain > 0);
@@ -37,18 +57,7 @@ void lp_round(int64_t total, int64_t grain, int n, const double *weight, int64_t
         if (out[i] > granules - given) out[i] = granules - given;
         given += out[i];
     }
-    // The rest to the largest remainders; where they are equal (up to rounding), to the first.
-    hb_arena *a = hb_arena_new();
-    remainder_of *rest = HB_ARRAY(a, remainder_of, n);
-    int m = 0;
-    for (int i = 0; i < n && given < granules; i++)
-        if (weight[i] > 0)
-            rest[m++] = (remainder_of){
-                llround((weight[i] / largest / sum * whole - (double)out[i]) * 1e9), i};
-    qsort(rest, (size_t)m, sizeof *rest, larger_first);
-    for (int k = 0; given < granules; k = (k + 1) % m, given++)
-        out[rest[k].i]++;
-    hb_arena_free(a);
+    if (given < granules) give_rest(n, weight, largest, sum, whole, granules - given, out);
     int64_t before = 0, end = 0; // end: in granules
     for (int i = 0; i < n; i++) {
         end += out[i];

@@ -22,6 +22,7 @@ typedef struct placed {
     int64_t size;    // of a chunk
     int unit, turn;  // in the order of the placement
     arena_span hull; // of the unit: most are apart by that alone
+    bool one;        // its hull is all there is: it has one chunk of one span
 } placed;
 
 typedef enum { PAIR_UNKNOWN, PAIR_APART, PAIR_MEET, PAIR_MIXED } pack_pair;
@@ -206,6 +207,12 @@ static pack_pair compare_units(const arena_pack *k, int u, int v)
     return all ? PAIR_MEET : some ? PAIR_MIXED : PAIR_APART;
 }
 
+// Two such units meet where their hulls do.
+static bool is_one(const arena_pack *k, int u)
+{
+    return k->unit[u].n_chunks == 1 && k->plain[u];
+}
+
 static pack_pair pair_of(arena_pack *k, int u, int v)
 {
     int a = k->unit[u].n_chunks > 1 ? u : v, b = a == u ? v : u;
@@ -267,11 +274,13 @@ static int64_t lowest(arena_pack *k, int u, int64_t size, int64_t floor)
 {
     int64_t base = floor, all = size * k->unit[u].n_chunks;
     int n_mixed = 0, i = 0;
+    const arena_span hull = k->hull[u];
+    const bool one = is_one(k, u);
     for (bool moved = true; moved;) {
         for (; i < k->n_at && k->at[i].from < base + all; i++) {
             const placed *p = &k->at[i];
-            if (p->to <= base || !spans_meet(p->hull, k->hull[u])) continue;
-            pack_pair pair = pair_of(k, u, p->unit);
+            if (p->to <= base || !spans_meet(p->hull, hull)) continue;
+            pack_pair pair = one && p->one ? PAIR_MEET : pair_of(k, u, p->unit);
             if (pair == PAIR_MEET) base = p->to;
             if (pair != PAIR_MIXED) continue;
             k->clear[n_mixed] = -1;
@@ -303,10 +312,12 @@ static int64_t tightest(arena_pack *k, int u, int64_t size, int64_t floor)
 {
     int64_t end = floor, best = -1, slack = INT64_MAX;
     int n = 0;
+    const arena_span hull = k->hull[u];
+    const bool one = is_one(k, u);
     for (int i = 0; i < k->n_at; i++) {
         const placed *p = &k->at[i];
-        if (!spans_meet(p->hull, k->hull[u])) continue;
-        pack_pair pair = pair_of(k, u, p->unit);
+        if (!spans_meet(p->hull, hull)) continue;
+        pack_pair pair = one && p->one ? PAIR_MEET : pair_of(k, u, p->unit);
         if (pair == PAIR_MEET) close_bytes(k, &n, p->from, p->to);
         for (int d = 0; pair == PAIR_MIXED && d < k->unit[p->unit].n_chunks; d++)
             if (meets(k, k->first[u], k->first[p->unit] + d))
@@ -339,7 +350,8 @@ static void settle(arena_pack *k, int unit, int turn, int64_t from, int64_t size
                          .size = size,
                          .unit = unit,
                          .turn = turn,
-                         .hull = k->hull[unit]};
+                         .hull = k->hull[unit],
+                         .one = is_one(k, unit)};
     k->n_at++;
 }
 

@@ -199,23 +199,47 @@ const double *syn_state_shares(syn_costs *c, const syn_state *s)
     return syn_sizes_of(c, cut)->share;
 }
 
-static double part_seconds(const syn_costs *c, int node, const syn_node_cut *cut, bool joint,
-                           int cls, const int64_t n[SYN_MAX_AXES], const int64_t lo[SYN_MAX_AXES])
+// A node that is priced at many sizes of its parts.
+typedef struct parts_of {
+    const syn_costs *c;
+    int node, factor[SYN_MAX_AXES]; // -1: not cut there
+    ir_op op;
+    bool comes;  // over the machines' links
+    bool narrow; // a convolution of few channels a group
+    bool simple;
+    ir_work_form form;
+} parts_of;
+
+static parts_of parts_of_node(const syn_costs *c, int node, const syn_node_cut *cut, bool joint)
 {
-    ir_part part[SYN_MAX_AXES];
-    int k = 0;
-    double flops = 0, bytes = 0;
-    for (int a = 0; a < c->mesh->n_axes; a++)
-        if (cut->factor[a] >= 0 && !(a == 0 && joint))
-            part[k++] = (ir_part){cut->factor[a], n[a], lo[a]};
-    ir_node_work(c->g, c->f, node, part, k, &flops, &bytes);
     ir_op op = c->g->nodes.p[node].op;
-    int device = c->mesh->cluster_class[cls];
     bool comes = ir_op_of(op)->flags & IR_RECV && c->m->port_bandwidth > 0;
-    double sec = cost_op(c->m, device, op, flops, bytes);
-    if (ir_channels_of_group(c->g, node) < COST_NARROW_CHANNELS)
-        sec = fmax(sec, cost_op_narrow(c->m, device, op, flops));
-    return (comes ? bytes / c->m->port_bandwidth : 0) + sec;
+    parts_of x = {.c = c, .node = node, .factor = {-1, -1}, .op = op, .comes = comes};
+    x.narrow = ir_channels_of_group(c->g, node) < COST_NARROW_CHANNELS;
+    for (int a = 0; a < c->mesh->n_axes; a++)
+        if (!(a == 0 && joint)) x.factor[a] = cut->factor[a];
+    x.simple = ir_work_form_of(c->g, c->f, node, x.factor, &x.form);
+    return x;
+}
+
+static double part_seconds(const parts_of *x, int cls, const int64_t n[SYN_MAX_AXES],
+                           const int64_t lo[SYN_MAX_AXES])
+{
+    const syn_costs *c = x->c;
+    double flops = 0, bytes = 0;
+    if (x->simple) {
+        ir_form_work(&x->form, n, &flops, &bytes);
+    } else {
+        ir_part part[SYN_MAX_AXES];
+        int k = 0;
+        for (int a = 0; a < SYN_MAX_AXES; a++)
+            if (x->factor[a] >= 0) part[k++] = (ir_part){x->factor[a], n[a], lo[a]};
+        ir_node_work(c->g, c->f, x->node, part, k, &flops, &bytes);
+    }
+    int device = c->mesh->cluster_class[cls];
+    double sec = cost_op(c->m, device, x->op, flops, bytes);
+    if (x->narrow) sec = fmax(sec, cost_op_narrow(c->m, device, x->op, flops));
+    return (x->comes ? bytes / c->m->port_bandwidth : 0) + sec;
 }
 
 // Does the work depend on where a part begins? A causal attention's does, if its queries are cut.
@@ -239,11 +263,12 @@ static void seconds_of_one(syn_costs *c, int node, const syn_node_cut *cut, doub
     const syn_mesh *mesh = c->mesh;
     bool joint = syn_cut_is_joint(mesh, cut->cut);
     const syn_sizes *p = syn_sizes_of(c, cut->cut);
+    const parts_of parts = parts_of_node(c, node, cut, joint);
     memset(sec, 0, sizeof *sec * (size_t)mesh->n_classes);
     if (!by_place(c, node, cut)) {
         for (int i = 0; i < p->n; i++) {
             const syn_size *x = &p->v[i];
-            sec[x->cls] = fmax(sec[x->cls], part_seconds(c, node, cut, joint, x->cls, x->n, x->lo));
+            sec[x->cls] = fmax(sec[x->cls], part_seconds(&parts, x->cls, x->n, x->lo));
         }
         return;
     }
@@ -262,7 +287,7 @@ static void seconds_of_one(syn_costs *c, int node, const syn_node_cut *cut, doub
             x.lo[a] = lo[a][at];
         }
         if (memcmp(&x, &last, sizeof x) == 0) continue;
-        sec[x.cls] = fmax(sec[x.cls], part_seconds(c, node, cut, joint, x.cls, x.n, x.lo));
+        sec[x.cls] = fmax(sec[x.cls], part_seconds(&parts, x.cls, x.n, x.lo));
         last = x;
     }
 }

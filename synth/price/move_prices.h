@@ -1,6 +1,6 @@
 // Prices of collectives by what decides them: tables of the cuts, bytes, and runs of memory. Most
-// tensors move as others do, on a mesh and on that of the next variant of a step, so that of 355,000
-// prices of GPT-3's search on gpu1024 44,000 are made.
+// tensors move as others do, on a mesh and on that of the next variant of a step, so that of
+// 355,000 prices of GPT-3's search on gpu1024 44,000 are made.
 
 #ifndef HAP_SYNTH_MOVE_PRICES_H
 #define HAP_SYNTH_MOVE_PRICES_H

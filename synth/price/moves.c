@@ -179,7 +179,7 @@ static uint64_t cut_key(syn_costs *c, int cut)
 }
 
 uint64_t syn_price_key(syn_costs *c, int tensor, const syn_state *a, const syn_state *b,
-                      const syn_move *m)
+                       const syn_move *m)
 {
     const ir_tensor *t = &c->g->tensors.p[tensor];
     bool one = m->axes != both_axes(c->mesh);

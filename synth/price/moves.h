@@ -29,7 +29,7 @@ void syn_move_price(const syn_costs *c, int tensor, const syn_state *a, const sy
 // What decides a collective's price without slack, but for the mesh and its links: moves of equal
 // keys take the same.
 uint64_t syn_price_key(syn_costs *c, int tensor, const syn_state *a, const syn_state *b,
-                      const syn_move *move);
+                       const syn_move *move);
 // The slack by which forms are chosen: NULL where what hides takes nothing.
 const syn_slack *syn_taking(const syn_slack *slack);
 // What a collective over a mask of axes costs that takes so long: of what may hide, a share, and

@@ -201,7 +201,9 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         o.simulated_ctx = p;
         wish_of(p, chunks, again)->done = true;
     }
-    syn_result r = syn_synthesize(p->a, g, f, p->m, &o);
+    hb_arena *own = hb_arena_new(); // what the search leaves, most of it of no further use
+    int endings = p->endings.n;
+    syn_result r = syn_synthesize(own, g, f, p->m, &o);
     p->spent += r.plan_sec;
     p->effort->work += r.work;
     p->effort->cut_short = p->effort->cut_short || r.cut_short;
@@ -240,7 +242,12 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         r.status == SYN_OK &&
         (!had || r.predicted_sec < p->best.predicted_sec * (better ? 1 : 1 - SYN_VARIANT_GAIN));
     bool worth_saying = r.status == SYN_FAILED_CHECK && !had;
-    if (p->any && !best && !worth_saying) return better;
+    bool taken = !p->any || best || worth_saying;
+    if (taken || better || p->endings.n > endings)
+        hb_arena_join(p->a, own);
+    else
+        hb_arena_free(own);
+    if (!taken) return better;
     // What other strategies do is said of the first.
     for (int s = 0; had && s < syn_n_strategies; s++)
         r.baseline_sec[s] = p->best.baseline_sec[s];

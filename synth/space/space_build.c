@@ -9,13 +9,24 @@
 
 // --- edge tables ---
 
+// By sharding: the state of one operand or output.
+static const int *states_in(hb_arena *a, const syn_shardings *f, int in)
+{
+    int *state = hb_room(a, sizeof *state, f->n + 1);
+    for (int i = 0; i < f->n; i++)
+        state[i] = f->sharding[i].in[in];
+    return state;
+}
+
 static double *producer_table(hb_arena *a, const syn_shardings *f, int out, const syn_keeps *k,
                               const syn_states *st)
 {
     double *t = hb_room(a, sizeof *t, f->n * k->n);
-    for (int i = 0; i < f->n; i++)
+    for (int i = 0; i < f->n; i++) {
+        const double *from = st->cost + f->sharding[i].out[out] * st->n;
         for (int j = 0; j < k->n; j++)
-            t[i * k->n + j] = st->cost[f->sharding[i].out[out] * st->n + k->keep[j].state];
+            t[i * k->n + j] = from[k->keep[j].state];
+    }
     return t;
 }
 
@@ -23,16 +34,19 @@ static double *consumer_table(hb_arena *a, const syn_keeps *k, const syn_shardin
                               const syn_states *st, bool in_place)
 {
     double *t = hb_room(a, sizeof *t, k->n * f->n);
-    for (int j = 0; j < k->n; j++)
-        for (int i = 0; i < f->n; i++) {
-            int want = f->sharding[i].in[in], kept = k->keep[j].state, copy = k->keep[j].copy;
-            double c = st->cost[kept * st->n + want];
-            if (in_place)
-                c += st->cost[want * st->n + kept];
-            else if (copy >= 0 && st->cost[copy * st->n + want] < c)
-                c = st->cost[copy * st->n + want];
-            t[j * f->n + i] = c;
-        }
+    const int *want = states_in(a, f, in);
+    for (int j = 0; j < k->n; j++) {
+        int kept = k->keep[j].state, copy = k->keep[j].copy;
+        const double *from = st->cost + kept * st->n;
+        double *row = t + j * f->n;
+        for (int i = 0; i < f->n; i++)
+            row[i] = from[want[i]];
+        for (int i = 0; i < f->n && in_place; i++)
+            row[i] += st->cost[want[i] * st->n + kept];
+        const double *copied = copy < 0 || in_place ? NULL : st->cost + copy * st->n;
+        for (int i = 0; i < f->n && copied; i++)
+            row[i] = copied[want[i]] < row[i] ? copied[want[i]] : row[i];
+    }
     return t;
 }
 
@@ -40,9 +54,12 @@ static double *direct_table(hb_arena *a, const syn_shardings *p, int out, const 
                             int in, const syn_states *st)
 {
     double *t = hb_room(a, sizeof *t, p->n * c->n);
-    for (int i = 0; i < p->n; i++)
+    const int *want = states_in(a, c, in);
+    for (int i = 0; i < p->n; i++) {
+        const double *from = st->cost + p->sharding[i].out[out] * st->n;
         for (int j = 0; j < c->n; j++)
-            t[i * c->n + j] = st->cost[p->sharding[i].out[out] * st->n + c->sharding[j].in[in]];
+            t[i * c->n + j] = from[want[j]];
+    }
     return t;
 }
 

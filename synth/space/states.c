@@ -206,11 +206,15 @@ static void find_paths(const syn_space *s, int tensor, syn_states *st, int from,
         for (int i = 0; i < n; i++) {
             double first = st->cost[i * n + k];
             if (i == k || isinf(first)) continue;
-            for (int j = 0; j < n; j++)
-                if (first + st->cost[k * n + j] < st->cost[i * n + j] * (1 - SYN_ROUNDING_FEW)) {
-                    st->cost[i * n + j] = first + st->cost[k * n + j];
-                    st->via[i * n + j] = st->via[i * n + k];
-                }
+            double *row = st->cost + i * n;
+            const double *onward = st->cost + k * n;
+            int16_t *via = st->via + i * n, next = via[k];
+            for (int j = 0; j < n; j++) {
+                double by_k = first + onward[j];
+                bool shorter = by_k < row[j] * (1 - SYN_ROUNDING_FEW);
+                row[j] = shorter ? by_k : row[j];
+                via[j] = shorter ? next : via[j];
+            }
         }
 }
 

@@ -13,7 +13,7 @@ typedef enum { SYN_MESH_AUTO, SYN_MESH_FLAT, SYN_MESH_MACHINES } syn_mesh_choice
 
 bool syn_mesh_parse(hb_str s, syn_mesh_choice *out); // "auto", "flat", "machine"
 
-struct record;         // synth/certify/record.h
+struct record;          // synth/certify/record.h
 struct syn_known_sets;  // synth/search/known_sets.h
 struct syn_move_prices; // synth/price/move_prices.h
 
@@ -52,7 +52,8 @@ typedef struct syn_options {
     bool brief;                   // starting ratios alone, without what makes a plan better still
     const bool *devices;          // by rank of the cluster: these alone, all; NULL: any
     struct syn_known_sets *known; // of devices, from other variants of the step; NULL: none
-    struct syn_move_prices *prices; // of collectives, from other searches on the cluster; NULL: none
+    struct syn_move_prices
+        *prices;                  // of collectives, from other searches on the cluster; NULL: none
     syn_weight_gradients weights; // of a stage: when they are made; of a plan of stages: or later
     bool wary;                    // of few layers: workspace counts, as far as it is known
     // Where memory binds: states may lie where it is free, workspace counts from the first plan.

@@ -143,6 +143,16 @@ echo 10 >"$work/pace"
 ended stop
 [ "$(ls -A "$work/stop" | grep '^\.')" = ".left-other-$gone.yaml" ] || fail "left: $(ls -A "$work/stop")"
 
+title "mpirun is killed"
+echo 100 >"$work/pace"
+begin launcher
+wait_for launcher '"step":7,' out
+kill -9 "$(pgrep -P "$run_pid" -f '^mpirun ')"
+wait_for launcher '^hapc: goes on on 4 devices: noticed' err
+echo 10 >"$work/pace"
+ended launcher
+said launcher '^hapc: error: mpirun died \(signal 9, Killed\), and the ranks with it$'
+
 title "Ctrl-C while the next program is compiled"
 printf '#!/bin/sh\n[ "$1" = --version ] && exec cc --version\n[ -e "%s/slow" ] && { echo $$ >"%s/compiles"; exec sleep 100; }\nexec %s "$@"\n' "$work" "$work" "$CC" >"$work/slow_cc"
 chmod +x "$work/slow_cc"
