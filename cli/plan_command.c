@@ -518,9 +518,10 @@ static int plan_or_stages(hb_arena *a, const request *q, const cli_inputs *in, c
     }
     if (code != CLI_GO) return code;
     if (s.plan && in->cluster->cls[0].kind == CL_GPU)
-        fputs("hapc: note: stages have run on no GPU yet (hapc run --cuda stages=on); "
-              "--stages off plans what has\n",
-              stderr);
+        fputs(
+            "hapc: note: stages on GPUs are not right in all tests yet (hapc run --cuda stages=on "
+            "runs them); --stages off plans without\n",
+            stderr);
     if (s.plan) return cli_give_stages(a, in, x, &s);
     if (!q->quiet)
         fprintf(stderr, "hapc: note: no stages are faster%s%.*s\n", s.why.n ? ": " : "",

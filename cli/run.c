@@ -186,7 +186,7 @@ static int prepare(hb_arena *a, const run_options *o, const char *dir, run_job *
     j->cuda = o->backend ? strcmp(o->backend, "cuda") == 0 : j->on_gpus;
     if (o->cuda && !j->cuda) return on_cpus(o);
     if (j->cuda && hb_get(plan, "stages") && !o->cuda) // the program says whether --cuda allows it
-        return cli_error(CLI_INPUT, "not supported: stages on GPUs have run on no device yet "
+        return cli_error(CLI_INPUT, "not supported: stages on GPUs are not right in all tests yet "
                                     "(--cuda stages=on runs them; --backend cpu: on CPU ranks)");
     if (j->cuda && !can_build(a, plan)) return CLI_INPUT;
     if (!cli_build(a, dir, j->cuda ? "haprt-cuda" : "haprt", &binary, &code)) {

@@ -1,5 +1,5 @@
-"""Stages on GPUs, which have run on none yet: whether they are right, and how fast beside plans without
-stages and beside PyTorch's own pipelining. Hosts are emulated: sockets over the loopback device."""
+"""Stages on GPUs: whether they are right, and how fast beside plans without stages and beside PyTorch's
+own pipelining. Hosts are emulated: sockets over the loopback device."""
 
 from steps import models
 from steps.models import go, plan

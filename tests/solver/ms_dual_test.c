@@ -71,7 +71,7 @@ static ms_problem draw(hb_arena *a, dice *r, const style *s)
             s->n_tables ? shared[below(r, s->n_tables)] : table(a, r, s, domain[x] * domain[y]);
         e[n_edges++] = (ms_edge){x, y, t};
     }
-    return (ms_problem){s->n_vars, domain, unary, n_edges, e, NULL};
+    return (ms_problem){s->n_vars, domain, unary, n_edges, e, NULL, NULL};
 }
 
 static void compare(hb_arena *a, const ms_problem *p, bool exhaustive, ms_warm **warm, double gap)
@@ -180,7 +180,7 @@ static ms_problem draw_layers(hb_arena *a, dice *r, int layers, int width, int s
         if (tied) e[n_edges++] = (ms_edge){n - 1, l * width, t[inside + between]};
     }
     if (tied) domain[n - 1] = states;
-    return (ms_problem){n, domain, unary, n_edges, e, NULL};
+    return (ms_problem){n, domain, unary, n_edges, e, NULL, NULL};
 }
 
 START_TEST(layers_against_elimination)
