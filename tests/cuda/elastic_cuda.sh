@@ -33,12 +33,18 @@ export CC="${CC:-cc} -Wl,--wrap=hap_comm_vote_start $work/paced.o"
 
 rank() # N: its pid
 {
-    local exe pid
-    for exe in /proc/[0-9]*/exe; do
-        [[ "$(readlink "$exe" 2>/dev/null)" = "$HAPC_CACHE"/*/program ]] || continue
-        pid=$(basename "$(dirname "$exe")")
-        grep -qsz "^OMPI_COMM_WORLD_RANK=$1\$" "/proc/$pid/environ" && echo "$pid"
+    local exe
+    find /proc -maxdepth 2 -name exe -lname "$HAPC_CACHE/*/program*" 2>/dev/null | while read -r exe; do
+        grep -qsz "^OMPI_COMM_WORLD_RANK=$1\$" "${exe%exe}environ" && basename "${exe%/exe}"
     done
+}
+lose() # N: kills rank N
+{
+    local pid
+    pid=$(rank "$1")
+    [ -n "$pid" ] || fail "no rank $1 at $(tail -n 1 "$work/job.out"): $(find /proc -maxdepth 2 -name exe -printf '%p %l\n' 2>/dev/null | grep "$work")"
+    # shellcheck disable=SC2086
+    kill -9 $pid
 }
 wait_for() # PATTERN FILE
 {
@@ -66,12 +72,12 @@ echo 100 >"$work/pace"
     --on-failure replan >"$work/job.out" 2>"$work/job.err" &
 run_pid=$!
 wait_for '"step":7,' out
-kill -9 "$(rank 1)"
+lose 1
 wait_for '^hapc: moved in ' err
 three
 wait_for '^hapc: goes on on 4 devices' err
 wait_for '"step":22,' out
-kill -9 "$(rank 1)"
+lose 1
 wait "$run_pid"
 code=$?
 run_pid=
