@@ -348,7 +348,7 @@ static const ms_kernels avx2 = {min_rows_avx2, visit_avx2,    least_avx2, least_
 
 INLINE AVX512 __mmask8 first_avx512(int n)
 {
-    return n >= 8 ? 0xff : (__mmask8)((1u << n) - 1);
+    return (__mmask8)(n >= 8 ? 0xff : (1u << n) - 1);
 }
 
 // `width` vectors of the result, the last of them masked.
