@@ -284,6 +284,9 @@ int cmd_check(int argc, char **argv)
     cli_line line = {.least = 1, .most = 1, .rest = &c.dir};
     int code = cli_parse("check", argc, argv, options, 4, &line);
     if (code != CLI_GO) return code;
+    if (c.dumps[strspn(c.dumps, "l")])
+        return cli_error(CLI_USAGE, "-d: there is no '%c' (l: the record of the program)",
+                         c.dumps[strspn(c.dumps, "l")]);
     c.a = hb_arena_new();
     code = check_folder(&c);
     hb_arena_free(c.a);

@@ -15,6 +15,7 @@
 #include "ir/base/plain.h"
 #include "ir/variant.h"
 #include "synth/certify/record.h"
+#include "synth/passes/passes.h"
 #include "synth/plan/program_print.h"
 #include "synth/price/simulate_plan.h"
 
@@ -200,9 +201,24 @@ static int read_options(request *q, int argc, char **argv)
     return cli_parse("", argc, argv, options, sizeof options / sizeof *options, &line);
 }
 
+// Whether -d knows each of the letters; false after an error.
+static bool knows_letters(const char *letters)
+{
+    for (; *letters; letters++) {
+        bool known = strchr("rxmaovfcpl", *letters) != NULL;
+        for (int k = 0; k < SYN_N_PASSES; k++)
+            known |= syn_passes[k].letter == *letters;
+        if (known) continue;
+        cli_error(CLI_USAGE, "-d: there is no '%c' (hapc --help lists the letters)", *letters);
+        return false;
+    }
+    return true;
+}
+
 // Fills front and syn from the words of the command line. False after an error (exit 2).
 static bool understand(request *q)
 {
+    if (!knows_letters(q->dumps)) return false;
     q->syn = syn_default_options();
     q->syn.dump_after = q->dumps;
     q->syn.vary_chunks = q->micro && strcmp(q->micro, "auto") == 0;
@@ -355,6 +371,21 @@ static int say_inputs(hb_arena *a, const request *q, const cli_inputs *in)
     hb_puts(&b, "\n");
     hb_print_plain(stdout, hb_done(&b), false);
     return CLI_OK;
+}
+
+// Parameters that no op reads are as they were at the end, and in every checkpoint.
+static void note_unused(hb_arena *a, const ir_graph *g)
+{
+    bool *used = HB_ARRAY(a, bool, g->tensors.n);
+    for (int n = 0; n < g->nodes.n; n++)
+        for (int k = 0; k < g->nodes.p[n].n_in; k++)
+            used[g->nodes.p[n].in[k]] = true;
+    for (int t = 0; t < g->tensors.n; t++) {
+        const ir_tensor *x = &g->tensors.p[t];
+        if (x->kind == IR_PARAM && !used[t])
+            cli_note("hapc: note: %.*s:%d:%d: no op reads parameter '%.*s': it is not trained",
+                     HB_ARG(g->src.name), x->at.line, x->at.col, HB_ARG(x->name));
+    }
 }
 
 // Whether the planner chooses the variant.
@@ -562,6 +593,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     emit_asked *asked = HB_ARRAY(a, emit_asked, argc + 1);
     if (!load(a, &q, choose, &in, &variant) || !ask(a, &q, true, NULL)) return CLI_INPUT;
     dump_front(a, q.dumps, q.file[0], &q.front, variant);
+    if (!q.quiet) note_unused(a, in.g);
     if (q.only_check) return say_inputs(a, &q, &in);
     syn_result res;
     if (search_stages) {

@@ -28,6 +28,13 @@ static void read_betas(ir_reader *r, const hb_tree *table, ir_optimizer *o)
     below_one(r, t->v[1], &o->beta2);
 }
 
+static bool names_parameter(const ir_graph *g, hb_str glob)
+{
+    for (int t = 0; t < g->tensors.n; t++)
+        if (g->tensors.p[t].kind == IR_PARAM && hb_glob(glob, g->tensors.p[t].name)) return true;
+    return false;
+}
+
 static void read_group(ir_reader *r, const hb_tree *t, ir_optimizer *o,
                        struct ir_parameter_group *group)
 {
@@ -39,8 +46,13 @@ static void read_group(ir_reader *r, const hb_tree *t, ir_optimizer *o,
     const hb_tree *match = rd_need(r, t, "match", "the group", HB_LIST);
     if (match) {
         group->match = HB_ARRAY(r->a, hb_str, match->n);
-        for (int i = 0; i < match->n; i++)
-            if (rd_text(r, match->v[i], &group->match[group->n_match])) group->n_match++;
+        for (int i = 0; i < match->n; i++) {
+            hb_str *glob = &group->match[group->n_match];
+            if (!rd_text(r, match->v[i], glob)) continue;
+            group->n_match++;
+            if (hb_diag_count(r->d) == 0 && !names_parameter(r->g, *glob))
+                rd_error(r, match->v[i]->at, "no parameter is named '%.*s'", HB_ARG(*glob));
+        }
     }
     at_least(r, t, "weight_decay", 0, &group->weight_decay);
     at_least(r, t, "lr_scale", 0, &group->lr_scale);

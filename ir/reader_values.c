@@ -273,7 +273,12 @@ bool rd_init(ir_reader *r, const hb_tree *t, ir_init *init)
         return true;
     }
     init->kind = hb_str_is(t->key[0], "iota") ? IR_INIT_IOTA : IR_INIT_UNIFORM;
-    return two_reals(r, v, init);
+    if (!two_reals(r, v, init)) return false;
+    if (init->kind == IR_INIT_UNIFORM && init->a > init->b) {
+        rd_error(r, v->at, "the lower bound comes first");
+        return false;
+    }
+    return true;
 }
 
 bool rd_attr(ir_reader *r, const hb_tree *t, ir_attr *attr)
