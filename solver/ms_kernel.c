@@ -275,7 +275,7 @@ AVX2 static void rooms_avx2(double *restrict room, uint64_t *restrict may, doubl
     for (; k + 16 <= rows; k += 16) {
         bits |= rooms_block_avx2(room, own, u, c, n, k, 4) << k % 64;
         may[k / 64] = bits;
-        if (k % 64 == 48) bits = 0;
+        if (k % 64 + 16 == 64) bits = 0;
     }
     for (; k + 4 <= rows; k += 4)
         bits |= rooms_block_avx2(room, own, u, c, n, k, 1) << k % 64;
@@ -336,7 +336,7 @@ AVX2 static bool costs_avx2(const double *p, size_t n)
     size_t i = 0;
     for (; i + 4 <= n; i += 4)
         all = _mm256_and_pd(all, _mm256_cmp_pd(_mm256_loadu_pd(p + i), least, _CMP_GT_OQ));
-    return _mm256_movemask_pd(all) == 15 && costs_plain(p + i, n - i);
+    return _mm256_movemask_pd(all) == 0xf && costs_plain(p + i, n - i);
 }
 
 static const ms_kernels avx2 = {min_rows_avx2, visit_avx2,    least_avx2, least_difference_avx2,
@@ -380,8 +380,8 @@ INLINE AVX512 void columns_avx512(double *out, const double *b, const double *c,
         block_avx512(out + i, b, c + i, d ? d + i : NULL, own, inner, 4, 0xff);
     int left = inner - i;
     const double *e = d ? d + i : NULL;
-    if (left > 24)
-        block_avx512(out + i, b, c + i, e, own, inner, 4, first_avx512(left - 24));
+    if (left > 3 * 8)
+        block_avx512(out + i, b, c + i, e, own, inner, 4, first_avx512(left - 3 * 8));
     else if (left > 16)
         block_avx512(out + i, b, c + i, e, own, inner, 3, first_avx512(left - 16));
     else if (left > 8)
@@ -460,10 +460,10 @@ AVX512 static void rooms_avx512(double *restrict room, uint64_t *restrict may, d
     for (int k = 0; k < rows; k += 32) {
         int left = rows - k;
         uint64_t bits =
-            left > 24   ? rooms_block_avx512(room, own, u, c, n, k, 4, first_avx512(left - 24))
-            : left > 16 ? rooms_block_avx512(room, own, u, c, n, k, 3, first_avx512(left - 16))
-            : left > 8  ? rooms_block_avx512(room, own, u, c, n, k, 2, first_avx512(left - 8))
-                        : rooms_block_avx512(room, own, u, c, n, k, 1, first_avx512(left));
+            left > 3 * 8 ? rooms_block_avx512(room, own, u, c, n, k, 4, first_avx512(left - 3 * 8))
+            : left > 16  ? rooms_block_avx512(room, own, u, c, n, k, 3, first_avx512(left - 16))
+            : left > 8   ? rooms_block_avx512(room, own, u, c, n, k, 2, first_avx512(left - 8))
+                         : rooms_block_avx512(room, own, u, c, n, k, 1, first_avx512(left));
         may[k / 64] = k % 64 ? may[k / 64] | bits << 32 : bits;
     }
 }

@@ -225,6 +225,9 @@
 #define SYN_PRICE_WEIGHT   1e-9 // of a price in the objective: the smallest of equal ones [float]
 #define SYN_WHAT_IF        0.1  // share more of a resource: what a report says it brings [set]
 
+// --- prices of collectives (move_prices.c) ---
+#define SYN_MOVE_SLOTS 1024 // a table begins with so many, and doubles [set]
+
 // --- interpolated plans (interpolate.c) ---
 #define SYN_MIX_FULL    1.0  // of the tightest capacity: memory that is aimed at [tried]
 #define SYN_MIX_NEARLY  0.98 // the same for large graphs, where placement is slow [set]

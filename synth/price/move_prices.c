@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "synth/plan/search_limits.h"
+
 typedef struct price {
     uint64_t key;
     double sec_by[2];
@@ -15,12 +17,10 @@ struct syn_move_prices {
     size_t n, cap;
 };
 
-enum { FIRST_SLOTS = 1024 };
-
 syn_move_prices *syn_move_prices_new(hb_arena *a)
 {
     syn_move_prices *p = HB_NEW(a, syn_move_prices);
-    *p = (syn_move_prices){a, HB_ARRAY(a, price, FIRST_SLOTS), 0, FIRST_SLOTS};
+    *p = (syn_move_prices){a, HB_ARRAY(a, price, SYN_MOVE_SLOTS), 0, SYN_MOVE_SLOTS};
     return p;
 }
 
