@@ -95,9 +95,9 @@ void pair_add_messages(pair_pricer *x, const pair_parts *g, int r, const int *be
         int64_t rows = pair_rows_of(g, k, p->rows[p->consumer ? r : to]);
         if (g->distance[k] == 0) continue;
         if (rows > 0 && pair_sender_of(g, p, k, r) == r)
-            s->message[s->n_messages++] = (pair_message){
-                to, k, pair_seconds(x, true, pair_message_kind(p, r, to), rows),
-                behind ? behind[k] : 0, 0};
+            s->message[s->n_messages++] =
+                (pair_message){to, k, pair_seconds(x, true, pair_message_kind(p, r, to), rows),
+                               behind ? behind[k] : 0, 0};
         int owner = (r + p->n - g->via[k]) % p->n;
         if (owner == r || pair_sender_of(g, p, k, owner) != r) continue;
         rows = pair_rows_of(g, k, p->rows[owner]);

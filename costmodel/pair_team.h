@@ -14,8 +14,8 @@ typedef struct cost_team {
     const cost_model *model;
     cost_memory memory; // of its members; the launch overhead is the pair's, not a message's
     cl_link link;
-    cost_coll coll;  // all-gather: its matmuls are consumers
-    bool feeds;      // an all-to-all: its matmuls are consumers, too; else they make what it moves
+    cost_coll coll; // all-gather: its matmuls are consumers
+    bool feeds;     // an all-to-all: its matmuls are consumers, too; else they make what it moves
     cost_form form;
     int n;
     const int64_t *rows; // by coordinate; all-reduce: [0], all

@@ -2,7 +2,8 @@
 // hap_overlapped bracket them. Core collects and checks its calls and gives it whole to the
 // backend.
 //
-//     consumer   start of an all-gather or all-to-all, its wait, 1 to HAP_PAIR_OPS matmuls that read
+//     consumer   start of an all-gather or all-to-all, its wait, 1 to HAP_PAIR_OPS matmuls that
+//     read
 //                its dst
 //     producer   one matmul, start of a reduce-scatter, all-to-all or all-reduce of its output;
 //                the event is waited for later

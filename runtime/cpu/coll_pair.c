@@ -98,8 +98,8 @@ static void send(consumer *x)
             cpu_part_give(x->r, x->part, &x->v, x->p->src->data, x->mine,
                           rows_of(x, (hap_range){lo, hi - lo}, to), to);
         if (w.rows.n)
-            cpu_part_give(x->r, x->part, &x->v, x->p->dst->data, x->all,
-                          rows_of(x, w.rows, w.to), w.to);
+            cpu_part_give(x->r, x->part, &x->v, x->p->dst->data, x->all, rows_of(x, w.rows, w.to),
+                          w.to);
     }
 }
 

@@ -97,7 +97,7 @@ static void draw(both *x)
         hap_pair *p = &x->run[m];
         place(r, n_axes, size, axes, m, other);
         *p = (hap_pair){.row_dims = 1,
-                      .consumer = x->plan.consumer,
+                        .consumer = x->plan.consumer,
                         .n_chunks = n_chunks,
                         .chunk = (const int64_t(*)[3])x->chunk,
                         .kind = kind,

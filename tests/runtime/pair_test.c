@@ -50,7 +50,7 @@ enum { MOST_COPIES = 8 };
 // By copies in flight; 0: FLAT.
 static int seen[HAP_RESHARD][MOST_COPIES], split, empty_parts, passed;
 static int seen_rooms, seen_columns; // from all-to-alls: products of rooms, of columns
-static int64_t bump[2]; // by segment
+static int64_t bump[2];              // by segment
 static int64_t offsets[64];
 static int64_t tables[N_TABLES][64];
 static int n_tables;
@@ -188,7 +188,8 @@ static void random_experts(sample *s, int64_t k, int64_t rows, hap_dim experts)
     for (int i = 0; i < s->n_ops; i++) {
         hap_dim m = WHOLE(random_cols(4, 20));
         s->cols[i] = m.n;
-        hap_dim w[] = {experts, s->trans == HAP_NT ? m : WHOLE(k), s->trans == HAP_NT ? WHOLE(k) : m};
+        hap_dim w[] = {experts, s->trans == HAP_NT ? m : WHOLE(k),
+                       s->trans == HAP_NT ? WHOLE(k) : m};
         s->w[i] = declare(SEG_LOCAL, s->type, 3, w);
         fill(s->w[i], false);
     }

@@ -164,10 +164,9 @@ static void keep_columns(const cuda_running_pair *x)
                       .size = {x->mine.n, v->mid, some},
                       .to = {v->mid * some, some, 1},
                       .from = {v->mid * all, all, 1}};
-    cuda_pair_check(x,
-                    cuda_copy_strided(x->s, cuda_pair_row(x, p->dst, x->mine.lo),
-                                      (char *)p->src->data + cols.lo * v->inner * v->item, &m,
-                                      v->item));
+    cuda_pair_check(x, cuda_copy_strided(x->s, cuda_pair_row(x, p->dst, x->mine.lo),
+                                         (char *)p->src->data + cols.lo * v->inner * v->item, &m,
+                                         v->item));
 }
 
 // Waits for flags stand on a stream of their own: on the compute stream each takes two microseconds
