@@ -166,7 +166,7 @@ typedef struct request {
         *room, *mesh, *pairs, *stages;
     const char **pin, **what_if; // ended by NULL
     hb_str change;               // of the cluster file, of one what-if
-    bool full, asks, json, quiet, verbose, keep, only_check;
+    bool full, asks, json, quiet, verbose, keep, only_check, pinned;
     const char *file[2]; // graph, cluster
     ir_options front;
     syn_options syn;
@@ -181,7 +181,7 @@ static int read_options(request *q, int argc, char **argv)
         {"--time-limit", &q->limit, NULL},
         {"-d", &q->dumps, NULL},
         {"--precision", &q->precision, NULL},
-        {"--pin", q->pin, NULL},
+        {"--pin", q->pin, &q->pinned},
         {"--what-if", q->what_if, &q->asks},
         {"--micro-batches", &q->micro, NULL},
         {"--recompute", &q->recompute, NULL},

@@ -1,6 +1,6 @@
 // An overlapped pair: a matmul (one or more matmuls that share their rows) beside the transfer of
-// its operand (*consumer*: an all-gather before it) or of its result (*producer*: a reduce-scatter,
-// all-to-all or all-reduce behind it), in chunks of rows.
+// its operand (*consumer*: an all-gather or all-to-all before it) or of its result (*producer*: a
+// reduce-scatter, all-to-all or all-reduce behind it), in chunks of rows.
 //
 // A chunk is {distance, weight, via}. Consumer: rows that came from coordinate (me - distance) mod
 // n; producer: rows that go to coordinate (me + distance) mod n; distance 0 are the own rows, which
@@ -73,6 +73,8 @@ typedef struct cost_pair {
     const int64_t *rows; // by coordinate: that came from it or go to it; whole: rows[0], all
     int n_kinds;         // ranks of one kind take the same time for the same rows
     const int *kind;     // by coordinate; whole: not read
+    bool by_receiver;    // a message is one of who gets it (a consumer's columns of others' rows),
+                         // who never passes it on; else of who sends it
     // Seconds of the matmul on some rows, of a link with one message of some rows (whole: of the
     // all-reduce of some rows, or of one of its two ways; kind 0), from a rank of a kind. Asked
     // once for each number of rows. A part of a matmul takes no less than its share of the whole:

@@ -256,7 +256,7 @@ static bool sending_binds(const cost_pair *p)
 static void pass_on(best *b)
 {
     const cost_pair *p = b->x->p;
-    for (int k = 0; k < b->n && p->consumer && sending_binds(p); k++)
+    for (int k = 0; k < b->n && p->consumer && !p->by_receiver && sending_binds(p); k++)
         for (int via = 0; via < p->n && b->chunk[k][0] != 0; via++) {
             int chunk[COST_MAX_CHUNKS][3];
             if (via == b->chunk[k][0] || via == b->chunk[k][2]) continue;

@@ -95,8 +95,9 @@ void pair_add_messages(pair_pricer *x, const pair_parts *g, int r, const int *be
         int64_t rows = pair_rows_of(g, k, p->rows[p->consumer ? r : to]);
         if (g->distance[k] == 0) continue;
         if (rows > 0 && pair_sender_of(g, p, k, r) == r)
-            s->message[s->n_messages++] = (pair_message){
-                to, k, pair_seconds(x, true, p->kind[r], rows), behind ? behind[k] : 0, 0};
+            s->message[s->n_messages++] =
+                (pair_message){to, k, pair_seconds(x, true, pair_message_kind(p, r, to), rows),
+                               behind ? behind[k] : 0, 0};
         int owner = (r + p->n - g->via[k]) % p->n;
         if (owner == r || pair_sender_of(g, p, k, owner) != r) continue;
         rows = pair_rows_of(g, k, p->rows[owner]);
@@ -137,8 +138,10 @@ void pair_arrivals(pair_pricer *x, const pair_parts *g, table at, double *busy)
         for (int k = 0; k < g->n; k++) {
             int d = g->distance[k], from = (r + p->n - d) % p->n;
             if (d == 0) continue;
-            out[n] = pair_seconds(x, true, p->kind[r], pair_rows_of(g, k, p->rows[r]));
-            in[n] = pair_seconds(x, true, p->kind[from], pair_rows_of(g, k, p->rows[from]));
+            out[n] = pair_seconds(x, true, pair_message_kind(p, r, (r + d) % p->n),
+                                  pair_rows_of(g, k, p->rows[r]));
+            in[n] = pair_seconds(x, true, pair_message_kind(p, from, r),
+                                 pair_rows_of(g, k, p->rows[from]));
             end_out[n] = sum_out += out[n];
             end_in[n] = sum_in += in[n];
             stream[n] = (d - 1) % p->copies;

@@ -27,6 +27,12 @@ struct pair_parts;
 struct pair_sender;
 void pair_list_price(pair_pricer *x, const struct pair_parts *g, cost_pair_time *t); // of tiles
 
+// Whose kind a message is of.
+static inline int pair_message_kind(const cost_pair *p, int from, int to)
+{
+    return p->kind[p->by_receiver ? to : from];
+}
+
 // Of both (pair_messages.c).
 double pair_seconds(pair_pricer *x, bool message, int kind, int64_t rows);
 bool pair_even(const cost_pair *p); // ranks at one chunk send to one member each, for as long

@@ -94,8 +94,10 @@ cost_pair cost_team_pair(cost_team *t, bool quick)
         t->beside[k] = (cost_contention){1, 1};
     memset(t->after, 0, sizeof *t->after * (size_t)t->n);
     if (t->coll == COST_REDUCE_SCATTER || (whole && put)) sums(t);
-    bool crowds = t->coll != COST_ALL_GATHER && !whole && put && any_gpu;
-    return (cost_pair){.consumer = t->coll == COST_ALL_GATHER,
+    bool consumer = t->coll == COST_ALL_GATHER || t->feeds;
+    bool crowds = !consumer && !whole && put && any_gpu;
+    return (cost_pair){.consumer = consumer,
+                       .by_receiver = t->feeds,
                        .whole = whole,
                        .back = whole && put,
                        .late = whole && !put && any_gpu,

@@ -15,13 +15,14 @@ typedef struct cost_team {
     cost_memory memory; // of its members; the launch overhead is the pair's, not a message's
     cl_link link;
     cost_coll coll; // all-gather: its matmuls are consumers
+    bool feeds;     // an all-to-all: its matmuls are consumers, too; else they make what it moves
     cost_form form;
     int n;
     const int64_t *rows; // by coordinate; all-reduce: [0], all
     const int *kind;     // by coordinate
     int n_kinds;
     int cls[CL_MAX_CLASSES];          // by kind: of the cluster
-    double row_bytes[CL_MAX_CLASSES]; // by kind: of the moved tensor
+    double row_bytes[CL_MAX_CLASSES]; // by kind: of the moved tensor, where it has all rows
     double runs; // all-to-all: runs of memory that the columns of one row lie in
     double (*matmul)(void *ctx, int kind, int64_t rows); // seconds of all matmuls on some rows
     void *ctx;

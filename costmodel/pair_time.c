@@ -334,8 +334,10 @@ double pair_sequential(pair_pricer *x)
         double out = 0, in = 0;
         for (int d = 1; d < p->n; d++) {
             int other = (r + d) % p->n;
-            out += pair_seconds(x, true, p->kind[r], p->rows[p->consumer ? r : other]);
-            in += pair_seconds(x, true, p->kind[other], p->rows[p->consumer ? other : r]);
+            out += pair_seconds(x, true, pair_message_kind(p, r, other),
+                                p->rows[p->consumer ? r : other]);
+            in += pair_seconds(x, true, pair_message_kind(p, other, r),
+                               p->rows[p->consumer ? other : r]);
         }
         busy[r] = larger(out, in) + (p->after && !p->consumer ? p->after[r] : 0);
     }

@@ -127,10 +127,12 @@ typedef struct ir_op_info {
     // Operands come as a list, of 1 to IR_MAX_IN; so do outputs, as many as attribute `sizes` has
     // entries, all as the table says of one (n_out is 1).
     bool list_in, list_out;
-    // Dense ops: bit a, in alternative a of the formula the leading dims of operand 0 are those of
-    // the output, so that with a matrix as operand 1 rows become rows one by one. What may stand in
-    // a pair (docs/formats.md).
-    unsigned by_rows;
+    // Matmuls: bit a, in alternative a of the formula the leading dims of operand 0 are those of
+    // the output, so that rows become rows one by one (of dense ops: with a matrix as operand 1).
+    // What may stand in a pair (docs/formats.md). A row is the last `row_dims` dims, and of
+    // operands `along` as well, bits, what stands behind as many leading dims.
+    unsigned by_rows, along;
+    int row_dims;
     struct {
         unsigned in, out; // bit i: operand i, output i
     } any_float;

@@ -127,15 +127,69 @@ static void set_arity(ir_op_info *r, const ir_formulas *f)
     r->max_in = r->list_in ? IR_MAX_IN : r->min_in;
 }
 
+// Leading dims that both begin with, one letter each.
+static int same_dims(const ir_foperand *x, const ir_foperand *y)
+{
+    int d = 0;
+    while (d < x->n && d < y->n && x->dim[d].n == 1 && y->dim[d].n == 1 &&
+           x->dim[d].letter[0] == y->dim[d].letter[0])
+        d++;
+    return d;
+}
+
+// Does the operand hold a letter of x's first `lead` dims?
+static bool holds_any(const ir_foperand *o, const ir_foperand *x, int lead)
+{
+    for (int d = 0; d < o->n; d++)
+        for (int k = 0; k < o->dim[d].n; k++)
+            for (int i = 0; i < lead; i++)
+                if (o->dim[d].letter[k] == x->dim[i].letter[0]) return true;
+    return false;
+}
+
 // Leading dims of operand 0, all but its last, are those of the output.
-static bool goes_by_rows(const ir_formula *f)
+static bool dense_rows(const ir_formula *f)
 {
     const ir_foperand *x = &f->in[0], *y = &f->out[0];
-    if (x->star != y->star || x->n != y->n || x->n == 0) return false;
-    for (int d = 0; d + 1 < x->n; d++)
-        if (x->dim[d].n != 1 || y->dim[d].n != 1 || x->dim[d].letter[0] != y->dim[d].letter[0])
-            return false;
-    return true;
+    return x->star == y->star && x->n == y->n && x->n > 0 && same_dims(x, y) >= x->n - 1;
+}
+
+// As many leading dims as operand 0 and the output begin with, and every other operand begins with,
+// too, or has none of. Returns their number, 0: rows do not become rows. What broadcasts (*) has
+// no rows of its own.
+static int expert_rows(const ir_formula *f, unsigned *along)
+{
+    const ir_foperand *x = &f->in[0], *y = &f->out[0];
+    if (x->star || y->star || x->n != y->n) return 0;
+    for (int lead = same_dims(x, y) < x->n ? same_dims(x, y) : x->n - 1; lead > 0; lead--) {
+        bool fit = true;
+        *along = 0;
+        for (int i = 1; i < f->n_in; i++) {
+            bool begins = same_dims(x, &f->in[i]) >= lead;
+            fit = fit && !f->in[i].star && (begins || !holds_any(&f->in[i], x, lead));
+            *along |= (unsigned)begins << i;
+        }
+        if (fit) return lead;
+    }
+    return 0;
+}
+
+static void find_rows(ir_op_info *r, const ir_formulas *f)
+{
+    r->row_dims = 1;
+    for (int a = 0; a < f->n; a++) {
+        bool by_rows = false;
+        if (r->flops_kind == IR_FLOPS_DENSE) by_rows = dense_rows(&f->alt[a]);
+        if (r->flops_kind == IR_FLOPS_EXPERTS) {
+            unsigned along = 0;
+            int lead = expert_rows(&f->alt[a], &along), dims = f->alt[a].in[0].n - lead;
+            hb_assert(a == 0 || !r->by_rows == !lead);
+            hb_assert(!r->by_rows || (dims == r->row_dims && along == r->along));
+            by_rows = lead > 0;
+            if (by_rows) r->row_dims = dims, r->along = along;
+        }
+        r->by_rows |= (unsigned)by_rows << a;
+    }
 }
 
 // Operands "ac": a, b, … or, the only one, x.
@@ -175,8 +229,7 @@ static void parse_formula(ir_op_info *r, const source_row *s, ir_formulas *f)
     for (const char *c = s->counted; c && *c; c++)
         f->counted |= 1u << (*c - 'a');
     set_arity(r, f);
-    for (int a = 0; a < f->n && r->flops_kind == IR_FLOPS_DENSE; a++)
-        r->by_rows |= (unsigned)goes_by_rows(&f->alt[a]) << a;
+    find_rows(r, f);
     r->reducers = s->reducers ? s->reducers : none + sizeof none - 1 - r->n_out;
     hb_assert((int)strlen(r->reducers) == r->n_out && (int)strlen(r->dtypes) == r->n_out);
     r->linear = operands(r, s->linear, s->linear ? strlen(s->linear) : 0);
@@ -247,7 +300,8 @@ bool ir_by_rows(ir_op op, const ir_attr *attr, int rank_x, int rank_w)
 {
     const ir_op_info *r = ir_op_of(op);
     int64_t alternative = table.formulas[op].n > 1 ? attr[0].i : 0;
-    if (rank_x < 2 || rank_w != 2 || alternative < 0 || alternative >= IR_MAX_ALTS) return false;
+    if (rank_x <= r->row_dims || (r->flops_kind == IR_FLOPS_DENSE && rank_w != 2)) return false;
+    if (alternative < 0 || alternative >= IR_MAX_ALTS) return false;
     return r->by_rows >> alternative & 1;
 }
 

@@ -1,10 +1,10 @@
 // --expert-room: rows are moved to the experts that they choose, instead of experts to rows.
 //
 // What lies between two products of rows by the matrices of their experts is done where the experts
-// are, in rooms: room[e, g, i] is the i-th row of group g that chose expert e.
+// are, in rooms: room[g, e, i] is the i-th row of group g that chose expert e.
 //
-//     y = expert_linear(x, index, w1)      r = to_rooms(x, index)              [e, g, c, k]
-//     a = silu(y)                     ->   y = room_linear(r, w1), a = silu(y) [e, g, c, h]
+//     y = expert_linear(x, index, w1)      r = to_rooms(x, index)              [g, e, c, k]
+//     a = silu(y)                     ->   y = room_linear(r, w1), a = silu(y) [g, e, c, h]
 //     z = expert_linear(a, index, w2)      z = from_rooms(room_linear(a, w2), index)
 //
 // So experts are a factor that may be cut, as others, and an all-to-all takes rooms from a cut of

@@ -204,7 +204,7 @@ static bool vjp_to_rooms(ir_back *b, const ir_node *n, const int *dy)
 static bool vjp_from_rooms(ir_back *b, const ir_node *n, const int *dy)
 {
     const ir_tensor *x = tensor(b, n->in[0]);
-    ir_attr a[2] = {{.kind = IR_ATTR_INT, .i = x->dim[0]}, {.kind = IR_ATTR_INT, .i = x->dim[2]}};
+    ir_attr a[2] = {{.kind = IR_ATTR_INT, .i = x->dim[1]}, {.kind = IR_ATTR_INT, .i = x->dim[2]}};
     vjp_give(b, 0, vjp_emit(b, IR_OP_to_rooms, "dx", 2, (int[]){DY, n->in[1]}, a));
     return true;
 }

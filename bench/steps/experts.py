@@ -11,9 +11,9 @@ from steps.unequal import clusters, planned_fsdp, torch_fsdp, wrong
 
 MIXTRAL = {"cuda": "mixtral", "cpu": "mixtral_tiny"}
 # Each rank has some of the experts and multiplies the rows that choose them.
-PARALLEL = ["--pin", "*mlp.experts.*_proj=S(0)", "--pin", "*mlp.experts.*to_rooms=S(1)",
-            "--pin", "*mlp.experts.*2.rooms=S(1)", "--pin", "*mlp.experts.*rooms'dx=S(1)",
-            "--pin", "*mlp.experts.expert_linear'dx=S(1)"]
+PARALLEL = ["--pin", "*mlp.experts.*_proj=S(0)", "--pin", "*mlp.experts.*to_rooms=S(0)",
+            "--pin", "*mlp.experts.*2.rooms=S(0)", "--pin", "*mlp.experts.*rooms'dx=S(0)",
+            "--pin", "*mlp.experts.expert_linear'dx=S(0)"]
 ROOM = 2  # of an even share: what half of the tokens take
 
 

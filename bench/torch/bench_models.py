@@ -14,7 +14,7 @@ import transformers
 from long_model import TOKENS, Long
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "torch"))
-from zoo_images import VGG, VGG19, ResNet  # noqa: E402
+from zoo_images import VGG, VGG19, DenseNet, ResNet, WaveUNet  # noqa: E402
 
 
 def layers(n):
@@ -154,6 +154,16 @@ def resnet50():
     return images(ResNet([3, 4, 6, 3], 1000, 64))
 
 
+def densenet():
+    """DenseNet-121."""
+    return images(DenseNet())
+
+
+def wave_unet():
+    """A U-Net of 12 levels, on a second of sound."""
+    return WaveUNet(), {"sound": ((1, 16384), 0), "parts": ((2, 16384), 0)}
+
+
 def convnext():
     """ConvNeXt-T."""
     return images(transformers.ConvNextForImageClassification(transformers.ConvNextConfig(num_labels=1000)), "pixel_values")
@@ -161,7 +171,7 @@ def convnext():
 
 MODELS = {f.__name__: f for f in (
     gpt2, long, bert, llama, llama8b, mixtral, mixtral_crowd, mixtral_tiny, mixtral_tiny_crowd, qwen, vit, t5, vgg19,
-    vgg_tiny, resnet50, convnext)}
+    vgg_tiny, resnet50, densenet, wave_unet, convnext)}
 
 
 def batch(inputs, rows, device="cpu"):

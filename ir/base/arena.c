@@ -66,12 +66,17 @@ hb_arena *hb_arena_new(void)
     return a;
 }
 
-hb_arena *hb_arena_within(hb_arena *a)
+static void enter_parent(hb_arena *a, hb_arena *b)
 {
-    hb_arena *b = hb_arena_new();
     b->parent = a;
     b->next = a->inner;
     a->inner = b;
+}
+
+hb_arena *hb_arena_within(hb_arena *a)
+{
+    hb_arena *b = hb_arena_new();
+    enter_parent(a, b);
     return b;
 }
 
@@ -98,12 +103,8 @@ void hb_arena_free(hb_arena *a)
 
 void hb_arena_join(hb_arena *a, hb_arena *b)
 {
-    hb_assert(!b->parent && !b->inner);
-    chunk **end = &a->head; // behind the newest of a, whose room stays
-    while (*end)
-        end = &(*end)->next;
-    *end = b->head;
-    free(b);
+    hb_assert(!b->parent && a != b);
+    enter_parent(a, b);
 }
 
 // Not zeroed: for what is overwritten at once.

@@ -22,7 +22,7 @@ typedef struct hb_arena hb_arena;
 hb_arena *hb_arena_new(void);
 hb_arena *hb_arena_within(hb_arena *a);       // dies with a, or is freed before; not to be joined
 void hb_arena_free(hb_arena *a);              // NULL is fine
-void hb_arena_join(hb_arena *a, hb_arena *b); // all of b becomes a's, and b is gone
+void hb_arena_join(hb_arena *a, hb_arena *b); // from now on b dies with a; it may be used till then
 void *hb_alloc(hb_arena *a, size_t bytes);    // zeroed, 16-byte aligned
 void *hb_copy(hb_arena *a, const void *p, size_t bytes);
 

@@ -215,14 +215,16 @@ static void print_calls(void)
     for (int op = 0; op < IR_N_OPS; op++)
         printf("    \"%s\",\n", ir_op_of((ir_op)op)->name);
     fputs("};\n\n"
-          "// Bit a: with a as first attribute (0: it has none), rows of the first operand become\n"
-          "// rows of the output one by one, given a matrix as second operand.\n"
-          "const unsigned hap_op_by_rows[HAP_N_OPS] = {\n",
+          "// What may stand in a pair (core/runtime_core.h).\n"
+          "const hap_op_row hap_op_rows[HAP_N_OPS] = {\n",
           stdout);
-    for (int op = 0; op < IR_N_OPS; op++)
-        if (ir_op_of((ir_op)op)->by_rows)
-            printf("    [HAP_OP_%s] = %u,\n", ir_op_of((ir_op)op)->name,
-                   ir_op_of((ir_op)op)->by_rows);
+    for (int op = 0; op < IR_N_OPS; op++) {
+        const ir_op_info *r = ir_op_of((ir_op)op);
+        bool matrix = r->flops_kind == IR_FLOPS_DENSE;
+        if (r->by_rows)
+            printf("    [HAP_OP_%s] = {%u, %d, %u, %s},\n", r->name, r->by_rows, r->row_dims,
+                   r->along, matrix ? "true" : "false");
+    }
     fputs(
         "};\n\n"
         "// What its CUDA kernel reads and writes in any float type: a bit an operand and output.\n"

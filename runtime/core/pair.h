@@ -2,14 +2,17 @@
 // hap_overlapped bracket them. Core collects and checks its calls and gives it whole to the
 // backend.
 //
-//     consumer   start of an all-gather, its wait, 1 to HAP_PAIR_OPS matmuls that read its dst
+//     consumer   start of an all-gather or all-to-all, its wait, 1 to HAP_PAIR_OPS matmuls that
+//     read
+//                its dst
 //     producer   one matmul, start of a reduce-scatter, all-to-all or all-reduce of its output;
 //                the event is waited for later
 //
-// A matmul is row by row (hap_op_by_rows, from the formulas of the op table): linear, or matmul of
-// an operand that is not transposed with one of two dims. Its rows are all dims but the last,
-// flattened. The moved factor is the outermost of them in local memory, so that what a member holds
-// is one range of rows. All tensors of a pair that any of its calls writes lie apart from all
+// A matmul is row by row (hap_op_rows, from the formulas of the op table): linear, matmul of an
+// operand that is not transposed with one of two dims, or room_linear, whose row is all rooms of a
+// group. Its rows are all dims but those of a row, flattened. The moved factor is the outermost of
+// them in local memory, so that what a member holds is one range of rows; an all-to-all's other cut
+// is of a dim of the row. All tensors of a pair that any of its calls writes lie apart from all
 // others of it: its calls run at the same time.
 
 #ifndef HAP_RUNTIME_PAIR_H
@@ -39,6 +42,7 @@ typedef struct hap_pair {
     unsigned axes;
     hap_form form;
     hap_tensor *dst, *src, *scratch;
+    int row_dims;      // of its matmuls
     int64_t most_rows; // core/pair_rows.h
     bool by_rows;      // of an all-reduce, as hap_pair_listed makes it
     hap_pair_tiles tiles;

@@ -73,14 +73,17 @@ static const char *not_by_rows(const hap_op_call *c)
 {
     const hap_tensor *x = c->in[0], *w = c->n_in > 1 ? c->in[1] : NULL, *y = c->out[0];
     int64_t trans = c->attr[0].i;
-    if (!hap_op_by_rows[c->op]) return "is no matmul";
-    if (!x || !w || x->rank < 2 || y->rank < 2) return "has an operand of one dim";
-    if (trans < 0 || trans > HAP_TN || !(hap_op_by_rows[c->op] >> trans & 1) || w->rank != 2)
+    const hap_op_row *row = &hap_op_rows[c->op];
+    if (!row->alternatives) return "is no matmul";
+    if (!x || !w || x->rank <= row->dims || y->rank <= row->dims)
+        return "has an operand without rows";
+    if (trans < 0 || trans > HAP_TN || !(row->alternatives >> trans & 1) ||
+        (row->matrix && w->rank != 2))
         return "is not one matmul of rows with a matrix";
     int64_t rows_x = 1, rows_y = 1;
-    for (int i = 0; i + 1 < x->rank; i++)
+    for (int i = 0; i < x->rank - row->dims; i++)
         rows_x *= x->local[i];
-    for (int i = 0; i + 1 < y->rank; i++)
+    for (int i = 0; i < y->rank - row->dims; i++)
         rows_y *= y->local[i];
     return rows_x == rows_y ? NULL : "has other rows in its operand than in its output";
 }
@@ -91,12 +94,15 @@ void hap_pair_op(hap_rank *r, const hap_op_call *c)
     const char *why = not_by_rows(c);
     HAP_CK(r, !why, "stands in a pair, but %s", why);
     if (p->consumer) {
-        HAP_CK(r, p->waited, "stands in a pair before the wait of its all-gather");
+        HAP_CK(r, p->waited, "stands in a pair before the wait of its collective");
         HAP_CK(r, p->n_ops < HAP_PAIR_OPS, "a pair of more than %d matmuls", HAP_PAIR_OPS);
         HAP_CK(r, same(c->in[0], p->dst), "stands in a pair, but does not read what it gathers");
+        HAP_CK(r, p->n_ops == 0 || p->row_dims == hap_op_rows[c->op].dims,
+               "stands in a pair, but has other rows than the matmul before it");
     } else {
         HAP_CK(r, p->n_ops == 0, "a second matmul before the collective of a pair");
     }
+    p->row_dims = hap_op_rows[c->op].dims;
     p->op_line[p->n_ops] = r->line;
     p->op[p->n_ops++] = *c;
 }
@@ -127,7 +133,8 @@ static void check_passed(hap_rank *r, const hap_pair *p)
 {
     for (int k = 0; k < p->n_chunks; k++) {
         if (p->chunk[k][2] == 0) continue;
-        HAP_CK(r, p->consumer, "chunk %d goes by way of another, and the pair gathers nothing", k);
+        HAP_CK(r, p->kind == HAP_ALL_GATHER,
+               "chunk %d goes by way of another, and the pair gathers nothing", k);
         HAP_CK(r, p->chunk[k][2] < hap_group_size(r, p->axes), "chunk %d goes by way of %lld", k,
                (long long)p->chunk[k][2]);
         for (int i = k + 1; i < p->n_chunks; i++)
@@ -145,6 +152,8 @@ static void check_tiles(hap_rank *r, const hap_pair *p)
     bool own = false;
     hap_pair q;
     if (!hap_pair_listed(r, p, &q)) return;
+    HAP_CK(r, p->row_dims == 1 && !(p->consumer && p->kind == HAP_ALL_TO_ALL),
+           "there are no tiles of such a pair");
     HAP_CK(r, !(how & HAP_TILE_BY_ROWS) || p->kind == HAP_ALL_REDUCE,
            "tiles by rows of what is no all-reduce");
     HAP_CK(r, !own_last || p->kind == HAP_REDUCE_SCATTER || how & HAP_TILE_BY_ROWS,
@@ -168,16 +177,18 @@ static void check_geometry(hap_rank *r, const hap_pair *p, const hap_coll_call *
     const hap_tensor *t = p->consumer ? p->dst : p->src;
     hap_coll_view v;
     char why[160];
-    HAP_CK(r, t->rank >= 2, "a pair moves a tensor of one dim");
+    HAP_CK(r, t->rank > p->row_dims, "a pair moves a tensor without rows");
     if (p->kind == HAP_ALL_REDUCE) return;
     hap_coll_view_of(r, c, 0, &v, why, sizeof why);
     const hap_tensor *side = p->consumer ? p->src : p->dst;
     int at = (int)((p->consumer ? v.src_dim : v.dst_dim) - side->dim);
     int factor = p->consumer ? v.src_factor : v.dst_factor;
-    HAP_CK(r, at < t->rank - 1 && factor == 1 && v.outer <= 1,
+    HAP_CK(r, at < t->rank - p->row_dims && factor == 1 && v.outer <= 1,
            "the moved factor of a pair is not the outermost of the matmul's rows");
-    HAP_CK(r, p->kind != HAP_ALL_TO_ALL || v.src_dim == &p->src->dim[p->src->rank - 1],
-           "not supported: a pair of an all_to_all from a cut of rows");
+    if (p->kind != HAP_ALL_TO_ALL) return;
+    int other = (int)((p->consumer ? v.dst_dim : v.src_dim) - t->dim);
+    HAP_CK(r, other >= t->rank - p->row_dims,
+           "not supported: a pair of an all_to_all between cuts of rows");
 }
 
 // The pair's tensors: whatever one of its calls writes lies apart from all others.
@@ -202,6 +213,21 @@ static void check_apart(hap_rank *r, const hap_pair *p)
                    "two tensors of a pair share memory, and one of them is written");
 }
 
+// Of the collective, once its matmuls are known.
+static void check_rows(hap_rank *r, hap_pair *p)
+{
+    hap_coll_call c = hap_pair_coll(p);
+    const char *doing = r->doing;
+    int line = r->line;
+    r->doing = hap_coll_name(&c);
+    r->line = p->coll_line;
+    check_geometry(r, p, &c);
+    p->most_rows = hap_pair_most_rows(r, p);
+    check_tiles(r, p);
+    r->doing = doing;
+    r->line = line;
+}
+
 void hap_pair_start(hap_rank *r, const hap_coll_call *c)
 {
     hap_pair *p = &r->pair;
@@ -212,7 +238,7 @@ void hap_pair_start(hap_rank *r, const hap_coll_call *c)
            hap_form_name(c->form).s);
     HAP_CK(r, c->kind != HAP_RESHARD && c->reduce == HAP_SUM, "there is no pair of it");
     p->started = true;
-    p->consumer = c->kind == HAP_ALL_GATHER;
+    p->consumer = p->n_ops == 0;
     p->kind = c->kind;
     p->axes = c->axes;
     p->form = c->form;
@@ -220,24 +246,24 @@ void hap_pair_start(hap_rank *r, const hap_coll_call *c)
     p->src = c->src[0];
     p->scratch = c->scratch;
     p->coll_line = r->line;
-    HAP_CK(r, p->consumer == (p->n_ops == 0),
-           p->consumer ? "a matmul stands before the all-gather of a pair"
-                       : "no matmul stands before it in the pair");
+    HAP_CK(r, p->consumer || c->kind != HAP_ALL_GATHER,
+           "a matmul stands before the all-gather of a pair");
+    HAP_CK(r, !p->consumer || c->kind == HAP_ALL_GATHER || c->kind == HAP_ALL_TO_ALL,
+           "no matmul stands before it in the pair");
     if (!p->consumer)
         HAP_CK(r, same(p->op[0].out[0], p->src), "does not move what the pair's matmul makes");
     check_chunks(r, p);
     check_passed(r, p);
-    check_geometry(r, p, c);
-    p->most_rows = hap_pair_most_rows(r, p);
-    check_tiles(r, p);
-    if (!p->consumer) check_apart(r, p);
+    if (p->consumer) return;
+    check_rows(r, p);
+    check_apart(r, p);
 }
 
 void hap_pair_wait(hap_rank *r, const hap_event *e)
 {
     hap_pair *p = &r->pair;
     HAP_CK(r, p->consumer && !p->waited && e == p->event,
-           "stands in a pair, but is not the wait of its all-gather");
+           "stands in a pair, but is not the wait of its collective");
     p->waited = true;
 }
 
@@ -247,6 +273,9 @@ void hap_pair_end(hap_rank *r)
     HAP_CK(r, p->open, "no pair was begun");
     HAP_CK(r, p->started, "a pair without a collective");
     HAP_CK(r, p->n_ops > 0, "a pair without a matmul");
-    if (p->consumer) check_apart(r, p);
+    if (p->consumer) {
+        check_rows(r, p);
+        check_apart(r, p);
+    }
     p->open = false;
 }

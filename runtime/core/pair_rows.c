@@ -11,10 +11,24 @@ static hap_coll_view view_of(const hap_rank *r, const hap_pair *p)
     return v;
 }
 
-static int64_t rows_from(const hap_tensor *t, int dim)
+static int64_t rows_from(const hap_pair *p, const hap_tensor *t, int dim)
 {
     int64_t n = 1;
-    for (int i = dim; i + 1 < t->rank; i++)
+    for (int i = dim; i < t->rank - p->row_dims; i++)
+        n *= t->local[i];
+    return n;
+}
+
+static const hap_tensor *all_rows(const hap_pair *p)
+{
+    return p->consumer ? p->dst : p->src;
+}
+
+int64_t hap_pair_cols(const hap_pair *p)
+{
+    const hap_tensor *t = all_rows(p);
+    int64_t n = 1;
+    for (int i = t->rank - p->row_dims; i < t->rank; i++)
         n *= t->local[i];
     return n;
 }
@@ -22,14 +36,20 @@ static int64_t rows_from(const hap_tensor *t, int dim)
 hap_coll_view hap_pair_view(const hap_rank *r, const hap_pair *p)
 {
     hap_coll_view v = view_of(r, p);
-    const hap_tensor *t = p->consumer ? p->dst : p->src;
-    const hap_dim *cols = &t->dim[t->rank - 1];
-    bool two = p->kind == HAP_ALL_TO_ALL;
-    v.outer = 1;
-    v.n1 = rows_from(t, 0);
-    v.mid = two ? cols->outer : 1;
-    v.n2 = two ? v.n2 : 1;
-    v.inner = two ? cols->inner : t->local[t->rank - 1];
+    const hap_tensor *t = all_rows(p);
+    const hap_dim *cut = p->consumer ? v.dst_dim : v.src_dim;
+    v.outer = v.mid = v.inner = 1;
+    v.n1 = rows_from(p, t, 0);
+    if (p->kind != HAP_ALL_TO_ALL) {
+        v.n2 = 1;
+        v.inner = hap_pair_cols(p);
+        return v;
+    }
+    for (int i = t->rank - p->row_dims; i < t->rank; i++) {
+        const hap_dim *d = &t->dim[i];
+        v.mid *= d < cut ? t->local[i] : d == cut ? d->outer : 1;
+        v.inner *= d > cut ? t->local[i] : d == cut ? d->inner : 1;
+    }
     return v;
 }
 
@@ -38,13 +58,13 @@ static hap_range member_rows(const hap_rank *r, const hap_pair *p, int member)
 {
     const hap_tensor *side = p->consumer ? p->src : p->dst;
     if (p->kind == HAP_ALL_REDUCE) {
-        int64_t all = rows_from(side, 0), n = hap_group_size(r, p->axes);
+        int64_t all = rows_from(p, side, 0), n = hap_group_size(r, p->axes);
         hap_range share = {all * member / n, all * (member + 1) / n - all * member / n};
         return p->by_rows ? share : (hap_range){0, all};
     }
     hap_coll_view v = view_of(r, p);
     const hap_dim *cut = p->consumer ? v.src_dim : v.dst_dim;
-    int64_t each = cut->inner * rows_from(side, (int)(cut - side->dim) + 1);
+    int64_t each = cut->inner * rows_from(p, side, (int)(cut - side->dim) + 1);
     hap_range f1 = p->consumer ? hap_src_box(r, &v, member).f1 : hap_dst_box(r, &v, member).f1;
     return (hap_range){f1.lo * each, f1.n * each};
 }
@@ -73,14 +93,16 @@ int64_t hap_pair_most_rows(const hap_rank *r, const hap_pair *p)
 hap_box hap_pair_src(const hap_rank *r, const hap_pair *p, int member)
 {
     hap_coll_view v = view_of(r, p), rows = hap_pair_view(r, p);
-    if (p->consumer) return (hap_box){member_rows(r, p, member), {0, 1}};
+    if (p->consumer) return (hap_box){member_rows(r, p, member), {0, rows.n2}};
     if (p->kind == HAP_ALL_TO_ALL) return (hap_box){{0, rows.n1}, hap_src_box(r, &v, member).f2};
     return (hap_box){{0, rows.n1}, {0, 1}};
 }
 
 hap_box hap_pair_dst(const hap_rank *r, const hap_pair *p, int member)
 {
-    hap_coll_view rows = hap_pair_view(r, p);
+    hap_coll_view v = view_of(r, p), rows = hap_pair_view(r, p);
+    if (p->consumer && p->kind == HAP_ALL_TO_ALL)
+        return (hap_box){{0, rows.n1}, hap_dst_box(r, &v, member).f2};
     if (p->consumer) return (hap_box){{0, rows.n1}, {0, 1}};
     return (hap_box){member_rows(r, p, member), {0, rows.n2}};
 }
@@ -242,27 +264,34 @@ hap_share hap_pair_share(hap_range rows, int64_t cols, int64_t item, int member,
     return (hap_share){at * unit, slot * unit, (end - slot) * unit};
 }
 
-static void rows_of(hap_tensor *to, const hap_tensor *t, int64_t lo, int64_t hi)
+// Rows [lo, hi) of t, whose first `lead` dims are rows.
+static hap_tensor *rows_of(hap_tensor *to, const hap_tensor *t, int lead, int64_t lo, int64_t hi)
 {
-    int64_t cols = t->local[t->rank - 1];
+    int64_t cols = 1;
     *to = *t;
-    to->rank = 2;
+    to->rank = 1 + t->rank - lead;
+    for (int i = 1; i < to->rank; i++) {
+        to->local[i] = t->local[lead + i - 1];
+        to->first[i] = t->first[lead + i - 1];
+        to->dim[i] = t->dim[lead + i - 1];
+        cols *= to->local[i];
+    }
     to->local[0] = hi - lo;
-    to->local[1] = cols;
-    to->first[0] = to->first[1] = 0;
+    to->first[0] = 0;
     to->dim[0] = WHOLE(hi - lo);
-    to->dim[1] = WHOLE(cols);
     to->elements = (hi - lo) * cols;
     to->bytes = to->elements * hap_dtype_bytes(t->type);
     to->data = (char *)t->data + lo * cols * hap_dtype_bytes(t->type);
+    return to;
 }
 
-hap_op_call hap_op_of_rows(const hap_op_call *c, int64_t lo, int64_t hi, hap_tensor x[2])
+hap_op_call hap_op_of_rows(const hap_op_call *c, int64_t lo, int64_t hi, hap_row_tensors *x)
 {
+    const hap_op_row *row = &hap_op_rows[c->op];
     hap_op_call part = *c;
-    rows_of(&x[0], c->in[0], lo, hi);
-    rows_of(&x[1], c->out[0], lo, hi);
-    part.in[0] = &x[0];
-    part.out[0] = &x[1];
+    for (int i = 0; i < c->n_in; i++)
+        if (i == 0 || row->along >> i & 1)
+            part.in[i] = rows_of(&x->in[i], c->in[i], c->in[0]->rank - row->dims, lo, hi);
+    part.out[0] = rows_of(&x->out, c->out[0], c->out[0]->rank - row->dims, lo, hi);
     return part;
 }

@@ -6,8 +6,10 @@
 
 #include "core/coll_geometry.h"
 
+// Elements of a row of the side that has all rows.
+int64_t hap_pair_cols(const hap_pair *p);
 // The collective's tensor as [rows, columns]: f1 counts rows; of an all-to-all f2 is the factor of
-// the columns that src is cut on, else there is one.
+// the columns that this side is cut on, else there is one.
 hap_coll_view hap_pair_view(const hap_rank *r, const hap_pair *p);
 // What a member holds of src and of dst in that view. All-reduce: all.
 hap_box hap_pair_src(const hap_rank *r, const hap_pair *p, int member);
@@ -58,7 +60,10 @@ typedef struct hap_share {
     int64_t at, slot, n;
 } hap_share;
 hap_share hap_pair_share(hap_range rows, int64_t cols, int64_t item, int member, int n_members);
-// An op of the pair on rows [lo, hi) alone: c, with x[0] and x[1] as its operand and its output.
-hap_op_call hap_op_of_rows(const hap_op_call *c, int64_t lo, int64_t hi, hap_tensor x[2]);
+// An op of the pair on rows [lo, hi) alone: c, with tensors of x in place of those that have rows.
+typedef struct hap_row_tensors {
+    hap_tensor in[HAP_MAX_IN], out;
+} hap_row_tensors;
+hap_op_call hap_op_of_rows(const hap_op_call *c, int64_t lo, int64_t hi, hap_row_tensors *x);
 
 #endif

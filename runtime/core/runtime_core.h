@@ -48,7 +48,17 @@ void hap_dispatch(hap_rank *r, const hap_op_call *c);
 // By every generated op_ function: absent operands at the end do not count.
 void hap_op_packed(hap_rank *r, hap_op_call *c);
 extern const char *const hap_op_names[]; // by hap_op_id
-extern const unsigned hap_op_by_rows[];  // by hap_op_id: what may stand in a pair
+
+// What may stand in a pair. Bit a of alternatives: with a as first attribute (0: it has none), rows
+// of the first operand become rows of the output one by one. A row is the last `dims` dims of both;
+// operands `along`, bits, have as many leading dims beside these, the others are read whole.
+typedef struct hap_op_row {
+    unsigned alternatives;
+    int dims;
+    unsigned along;
+    bool matrix; // and the second operand is a matrix
+} hap_op_row;
+extern const hap_op_row hap_op_rows[]; // by hap_op_id
 
 // What an op_ function takes behind r: so many outputs (none if it writes in place), so many
 // operands, -1 a count and a list; then an attribute a letter: l int64_t, d double, b bool, i

@@ -22,8 +22,8 @@
 static void multiply(hap_rank *r, const hap_pair *p, hap_range range)
 {
     for (int i = 0; i < p->n_ops; i++) {
-        hap_tensor rows[2];
-        hap_op_call part = hap_op_of_rows(&p->op[i], range.lo, range.lo + range.n, rows);
+        hap_row_tensors rows;
+        hap_op_call part = hap_op_of_rows(&p->op[i], range.lo, range.lo + range.n, &rows);
         double start = r->trace ? hap_seconds() : 0;
         int line = r->line;
         r->line = p->op_line[i];
@@ -68,9 +68,10 @@ typedef struct consumer {
     int sent;                     // chunks
 } consumer;
 
-static hap_box rows_of(hap_range rows)
+// Of these rows what the member takes: of an all-gather all, of an all-to-all its columns.
+static hap_box rows_of(const consumer *x, hap_range rows, int member)
 {
-    return (hap_box){rows, {0, 1}};
+    return (hap_box){rows, hap_pair_dst(x->r, x->p, member).f2};
 }
 
 static bool came(const consumer *x, int k)
@@ -95,9 +96,10 @@ static void send(consumer *x)
         hap_part_rows(x->r, x->p, k, x->v.me, &lo, &hi);
         if (to != x->v.me && hap_pair_sender(x->r, x->p, k, x->v.me) == x->v.me)
             cpu_part_give(x->r, x->part, &x->v, x->p->src->data, x->mine,
-                          rows_of((hap_range){lo, hi - lo}), to);
+                          rows_of(x, (hap_range){lo, hi - lo}, to), to);
         if (w.rows.n)
-            cpu_part_give(x->r, x->part, &x->v, x->p->dst->data, x->all, rows_of(w.rows), w.to);
+            cpu_part_give(x->r, x->part, &x->v, x->p->dst->data, x->all, rows_of(x, w.rows, w.to),
+                          w.to);
     }
 }
 
@@ -115,7 +117,8 @@ static void take_rows(consumer *x, int k)
     hap_chunk_rows(x->r, x->p, k, &owner, &lo, &hi);
     if (owner != x->v.me)
         cpu_part_take(x->r, x->part, &x->v, x->p->dst->data, x->all,
-                      rows_of((hap_range){lo, hi - lo}), hap_pair_sender(x->r, x->p, k, owner));
+                      rows_of(x, (hap_range){lo, hi - lo}, x->v.me),
+                      hap_pair_sender(x->r, x->p, k, owner));
     x->request[k] = x->part->n_req > before ? before : -1;
 }
 
@@ -128,7 +131,7 @@ static void consume(hap_rank *r, const hap_pair *p)
     for (int k = 0; k < p->n_chunks; k++)
         take_rows(&x, k);
     send(&x);
-    cpu_move(&x.v, p->dst->data, x.all, p->src->data, x.mine, x.mine);
+    cpu_move(&x.v, p->dst->data, x.all, p->src->data, x.mine, rows_of(&x, x.mine.f1, x.v.me));
     for (int k = 0, n; k < p->n_chunks; k += n) {
         n = hap_joined_chunks(p, k);
         for (int i = k; i < k + n; i++)
@@ -149,7 +152,7 @@ static void consume(hap_rank *r, const hap_pair *p)
 // Rows of an all-reduce, as elements: what of them member m adds.
 static hap_box piece_of(const hap_pair *p, const hap_coll_view *v, hap_range rows, int m)
 {
-    int64_t cols = p->src->local[p->src->rank - 1];
+    int64_t cols = hap_pair_cols(p);
     hap_box elements = {{rows.lo * cols, rows.n * cols}, {0, 1}};
     return hap_box_common(elements, (hap_box){hap_put_shard(v, m), {0, 1}});
 }
@@ -176,7 +179,7 @@ static void take_pieces(hap_rank *r, const hap_pair *p, cpu_part *part, hap_rang
 
 static void reduce_rows(hap_rank *r, const hap_pair *p, cpu_part *part, hap_range rows)
 {
-    int64_t cols = p->src->local[p->src->rank - 1], at = rows.lo * cols * part->v.item;
+    int64_t cols = hap_pair_cols(p), at = rows.lo * cols * part->v.item;
     const char *from = (const char *)p->src->data + at;
     if (rows.n * cols == 0) return;
     cpu_mpi_check(r,

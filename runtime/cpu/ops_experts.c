@@ -142,7 +142,7 @@ const char *cpu_expert_linear_dw(const hap_step_state *s, const hap_op_call *c)
 
 // --- rooms ---
 
-// index[g,r] and room[e,g,c,k] of the experts that are held.
+// index[g,r] and room[g,e,c,k] of the experts that are held.
 typedef struct room_call {
     int64_t held, groups, rows, room;
     const int64_t *index;
@@ -153,10 +153,10 @@ static const char *rooms_of(room_call *v, const hap_tensor *index, const hap_ten
 {
     CPU_TRY(cpu_want(index, HAP_I64, "the index"));
     CPU_TRY(cpu_want(rooms, HAP_F32, "rooms"));
-    if (index->rank != 2 || rooms->rank != 4 || rooms->local[1] != index->local[0])
+    if (index->rank != 2 || rooms->rank != 4 || rooms->local[0] != index->local[0])
         return cpu_fail("shapes do not fit");
-    *v = (room_call){rooms->local[0], index->local[0],       index->local[1],      rooms->local[2],
-                     index->data,     cpu_axis_of(rooms, 0), cpu_axis_of(index, 0)};
+    *v = (room_call){rooms->local[1], index->local[0],       index->local[1],      rooms->local[2],
+                     index->data,     cpu_axis_of(rooms, 1), cpu_axis_of(index, 0)};
     int64_t n = cpu_axis_size(&v->expert);
     for (int64_t i = 0; i < index->elements; i++)
         if (v->index[i] < 0 || v->index[i] >= n) return cpu_outside(v->index[i], n);
@@ -178,7 +178,7 @@ static int64_t rows_in(const room_call *v, int64_t e, int64_t g, const char **wh
     return many;
 }
 
-// row[g,r,k] and room[e,g,c,k]: one is copied to the other.
+// row[g,r,k] and room[g,e,c,k]: one is copied to the other.
 static const char *swap_rooms(hap_tensor *rows, const hap_tensor *index, hap_tensor *rooms, bool to)
 {
     room_call v;
@@ -194,7 +194,7 @@ static const char *swap_rooms(hap_tensor *rows, const hap_tensor *index, hap_ten
     for (int64_t e = 0; e < v.held; e++) {
         int64_t expert = cpu_axis_global(&v.expert, e, &run);
         for (int64_t g = 0; g < v.groups; g++) {
-            float *place = (float *)rooms->data + (e * v.groups + g) * v.room * width;
+            float *place = (float *)rooms->data + (g * v.held + e) * v.room * width;
             (void)rows_in(&v, e, g, &why);
             if (why) return why;
             for (int64_t i = g * v.rows; i < (g + 1) * v.rows; i++) {
@@ -220,7 +220,7 @@ const char *cpu_from_rooms(const hap_step_state *s, const hap_op_call *c)
     return swap_rooms(c->out[0], c->in[1], c->in[0], false);
 }
 
-// x[e,g,c,k], y[e,g,c,n], w[e,k,n] or, trans, [e,n,k].
+// x[g,e,c,k], y[g,e,c,n], w[e,k,n] or, trans, [e,n,k].
 static const char *room_product(const hap_tensor *x, const hap_tensor *index, const hap_tensor *w,
                                 const hap_tensor *y, bool trans, room_call *v, int64_t *k,
                                 int64_t *n)
@@ -228,8 +228,8 @@ static const char *room_product(const hap_tensor *x, const hap_tensor *index, co
     CPU_TRY(cpu_want(w, HAP_F32, "the experts"));
     CPU_TRY(cpu_want(x, HAP_F32, "rooms"));
     CPU_TRY(rooms_of(v, index, y));
-    if (x->rank != 4 || w->rank != 3 || w->local[0] != v->held || x->local[0] != v->held ||
-        x->local[1] != v->groups || x->local[2] != v->room || x->local[3] != w->local[1 + trans] ||
+    if (x->rank != 4 || w->rank != 3 || w->local[0] != v->held || x->local[1] != v->held ||
+        x->local[0] != v->groups || x->local[2] != v->room || x->local[3] != w->local[1 + trans] ||
         y->local[3] != w->local[2 - trans])
         return cpu_fail("shapes do not fit");
     *k = x->local[3];
@@ -248,7 +248,7 @@ const char *cpu_room_linear(const hap_step_state *s, const hap_op_call *c)
     CPU_TRY(room_product(x, c->in[1], w, y, trans, &v, &k, &n));
     if (y->bytes) memset(y->data, 0, (size_t)y->bytes);
     for (int64_t i = 0; i < v.held * v.groups && k && n; i++) {
-        int64_t e = i / v.groups, many = rows_in(&v, e, i % v.groups, &why);
+        int64_t e = i % v.held, many = rows_in(&v, e, i / v.held, &why);
         if (why) return why;
         if (many == 0) continue;
         cblas_sgemm(CblasRowMajor, CblasNoTrans, trans ? CblasTrans : CblasNoTrans, (blasint)many,
@@ -269,7 +269,7 @@ const char *cpu_room_linear_dw(const hap_step_state *s, const hap_op_call *c)
     CPU_TRY(room_product(x, c->in[1], w, dy, false, &v, &k, &n));
     if (w->bytes) memset(w->data, 0, (size_t)w->bytes);
     for (int64_t i = 0; i < v.held * v.groups && k && n; i++) {
-        int64_t e = i / v.groups, many = rows_in(&v, e, i % v.groups, &why);
+        int64_t e = i % v.held, many = rows_in(&v, e, i / v.held, &why);
         if (why) return why;
         if (many == 0) continue;
         cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (blasint)k, (blasint)n, (blasint)many,

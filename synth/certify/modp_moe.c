@@ -200,17 +200,17 @@ static uint64_t group_of(mp *m, const mp_part *at, int64_t g)
 
 static uint64_t place_of(mp *m, uint64_t group, const mp_part *room, int64_t e, int64_t c)
 {
-    return mp_hash(m, mp_hash(m, group, (uint64_t)room->ix[0]->at[e]), (uint64_t)c);
+    return mp_hash(m, mp_hash(m, group, (uint64_t)room->ix[1]->at[e]), (uint64_t)c);
 }
 
-// room[e,g,c,k] of these choices at[g,r]: all rows and places are there.
+// room[g,e,c,k] of these choices at[g,r]: all rows and places are there.
 static bool are_rooms(mp *m, const mp_part *room, const mp_part *at)
 {
     if (room->rank != 4 || at->rank != 2) return mp_fail(m, "has other dims");
-    return mp_same(m, room, 1, at, 0) && whole(m, room, 2) && whole(m, at, 1);
+    return mp_same(m, room, 0, at, 0) && whole(m, room, 2) && whole(m, at, 1);
 }
 
-// row[g,r,k] to or from room[e,g,c,k].
+// row[g,r,k] to or from room[g,e,c,k].
 static bool swap_rooms(mp *m, const mp_call *call)
 {
     bool to = call->op == IR_OP_to_rooms;
@@ -221,8 +221,9 @@ static bool swap_rooms(mp *m, const mp_call *call)
         !mp_same(m, x, 2, z, 3))
         return false;
     int64_t ng = x->ix[0]->l, nr = x->ix[1]->l, nk = x->ix[2]->l, nc = z->ix[2]->l;
-    for (int64_t i = 0; i < z->ix[0]->l * ng * nc; i++) {
-        int64_t e = i / nc / ng, g = i / nc % ng, c = i % nc;
+    int64_t ne = z->ix[1]->l;
+    for (int64_t i = 0; i < ng * ne * nc; i++) {
+        int64_t g = i / nc / ne, e = i / nc % ne, c = i % nc;
         uint64_t place = place_of(m, group_of(m, at, g), z, e, c);
         for (int64_t j = 0; j < nr * nk; j++) {
             int64_t ix = g * nr * nk + j, iz = i * nk + j % nk;
@@ -234,20 +235,20 @@ static bool swap_rooms(mp *m, const mp_call *call)
     return true;
 }
 
-// y[e,g,c,n] = sum over k of x[e,g,c,k] w[e,k,n]; the gradient adds x[e,g,c,k] y[e,g,c,n] to w.
+// y[g,e,c,n] = sum over k of x[g,e,c,k] w[e,k,n]; the gradient adds x[g,e,c,k] y[g,e,c,n] to w.
 static bool room_rows(mp *m, const mp_call *call)
 {
     bool dw = call->op == IR_OP_room_linear_dw, trans = !dw && call->attr[0].i == 1;
     const mp_part *x = &call->in[0], *at = &call->in[1], *y = dw ? &call->in[2] : &call->out[0];
     const mp_part *w = dw ? &call->out[0] : &call->in[2];
     if (w->rank != 3) return mp_fail(m, "has other dims");
-    if (!are_rooms(m, x, at) || !are_rooms(m, y, at) || !mp_same(m, x, 0, w, 0) ||
-        !mp_same(m, y, 0, w, 0) || !mp_same(m, x, 2, y, 2) || !mp_same(m, x, 3, w, 1 + trans) ||
+    if (!are_rooms(m, x, at) || !are_rooms(m, y, at) || !mp_same(m, x, 1, w, 0) ||
+        !mp_same(m, y, 1, w, 0) || !mp_same(m, x, 2, y, 2) || !mp_same(m, x, 3, w, 1 + trans) ||
         !mp_same(m, y, 3, w, 2 - trans))
         return false;
-    int64_t ng = x->ix[1]->l, nc = x->ix[2]->l, nk = x->ix[3]->l, nn = y->ix[3]->l;
-    for (int64_t i = 0; i < x->ix[0]->l * ng * nc; i++) {
-        int64_t e = i / nc / ng, g = i / nc % ng, c = i % nc;
+    int64_t ne = x->ix[1]->l, nc = x->ix[2]->l, nk = x->ix[3]->l, nn = y->ix[3]->l;
+    for (int64_t i = 0; i < x->ix[0]->l * ne * nc; i++) {
+        int64_t g = i / nc / ne, e = i / nc % ne, c = i % nc;
         uint64_t used = place_of(m, group_of(m, at, g), x, e, c);
         for (int64_t j = 0; j < nk * nn; j++) {
             int64_t k = j / nn, n = j % nn, ix = i * nk + k, iy = i * nn + n;

@@ -49,11 +49,11 @@ static const syn_axis_state *cut_side(const syn_program *p, const syn_state *s, 
     return x->kind == SYN_S ? x : NULL;
 }
 
-// A dim of rows, and nothing stands before the factor.
-static bool outermost(const syn_program *p, int value, const syn_axis_state *x)
+// A dim of rows, whose last `row_dims` dims are one row, and nothing stands before the factor.
+static bool outermost(const syn_program *p, int value, const syn_axis_state *x, int row_dims)
 {
     const ir_tensor *t = &p->g->tensors.p[value];
-    if (!x || x->dim >= t->rank - 1) return false;
+    if (!x || x->dim >= t->rank - row_dims) return false;
     for (int d = 0; d < x->dim; d++)
         if (t->dim[d] != 1) return false;
     for (int k = 0; k < x->pos; k++)
@@ -77,27 +77,39 @@ static bool is_matmul(const syn_program *p, const syn_instr *in)
                                                 p->g->tensors.p[w->value].rank);
 }
 
-// Does the collective move rows of a matmul, in the direction that is asked for?
-static bool moves_rows(const syn_program *p, const syn_instr *in, bool consumer)
+static int row_dims_of(const syn_program *p, const syn_instr *op)
+{
+    return ir_op_of(p->g->nodes.p[op->node].op)->row_dims;
+}
+
+// From a cut of rows to one inside of a row (consumer), or back.
+static bool changes_rows(const syn_program *p, const syn_instr *in, bool consumer, int row_dims)
+{
+    const syn_tensor *from = &p->tensors.p[in->in[0]], *to = &p->tensors.p[in->out[0]];
+    const syn_axis_state *rows = cut_side(p, consumer ? &from->state : &to->state, in->axes);
+    const syn_axis_state *cols = cut_side(p, consumer ? &to->state : &from->state, in->axes);
+    int rank = p->g->tensors.p[to->value].rank;
+    return cols && cols->dim >= rank - row_dims && outermost(p, to->value, rows, row_dims);
+}
+
+// Does the collective move rows of a matmul, whose last `row_dims` dims are one, in the direction
+// that is asked for?
+static bool moves_rows(const syn_program *p, const syn_instr *in, bool consumer, int row_dims)
 {
     if (in->kind != SYN_START || in->n_in != 1 || in->reduce_max || in->in[0] == in->out[0])
         return false;
     const syn_tensor *from = &p->tensors.p[in->in[0]], *to = &p->tensors.p[in->out[0]];
     const ir_tensor *t = &p->g->tensors.p[from->value];
-    if (to->role != SYN_ROLE_VALUE || t->rank < 2) return false;
-    if (consumer != (in->coll == COST_ALL_GATHER)) return false;
+    if (to->role != SYN_ROLE_VALUE || t->rank <= row_dims) return false;
     switch (in->coll) {
     case COST_ALL_GATHER:
-        return outermost(p, from->value, cut_side(p, &from->state, in->axes));
+        return consumer && outermost(p, from->value, cut_side(p, &from->state, in->axes), row_dims);
     case COST_REDUCE_SCATTER:
-        return outermost(p, to->value, cut_side(p, &to->state, in->axes));
-    case COST_ALL_TO_ALL: {
-        const syn_axis_state *x = cut_side(p, &from->state, in->axes);
-        return x && x->dim == t->rank - 1 &&
-               outermost(p, to->value, cut_side(p, &to->state, in->axes));
-    }
+        return !consumer && outermost(p, to->value, cut_side(p, &to->state, in->axes), row_dims);
+    case COST_ALL_TO_ALL:
+        return changes_rows(p, in, consumer, row_dims);
     case COST_ALL_REDUCE:
-        return true;
+        return !consumer;
     case COST_RESHARD:
         break;
     }
@@ -135,6 +147,9 @@ static bool consumer_at(pairing *s, int start, candidate_pair *x)
         const syn_instr *in = &p->instr.p[i];
         if (s->taken[i] || !is_matmul(p, in) || in->in[0] != dst || in->in[1] == dst) continue;
         if (in->turn != p->instr.p[start].turn) continue;
+        if (!moves_rows(p, &p->instr.p[start], true, row_dims_of(p, in))) continue;
+        if (x->m.n_ops > 0 && row_dims_of(p, in) != row_dims_of(p, &p->instr.p[x->m.op[0]]))
+            continue;
         if (x->m.n_ops == SYN_PAIR_OPS || !may_rise(p, i, x->wait)) continue;
         x->m.op[x->m.n_ops++] = i;
     }
@@ -147,6 +162,7 @@ static bool producer_at(pairing *s, int start, candidate_pair *x)
     int op = s->made_by[p->instr.p[start].in[0]];
     if (op < 0 || op > start || s->taken[op] || !is_matmul(p, &p->instr.p[op])) return false;
     if (p->instr.p[op].turn != p->instr.p[start].turn) return false;
+    if (!moves_rows(p, &p->instr.p[start], false, row_dims_of(p, &p->instr.p[op]))) return false;
     *x = (candidate_pair){.wait = s->wait_of[start], .anchor = op};
     x->m = (syn_members){.start = start, .n_ops = 1, .op = {op}};
     return true;
@@ -159,15 +175,18 @@ static void take(pairing *s, const candidate_pair *x, bool taken)
         s->taken[x->m.op[i]] = taken;
 }
 
-static bool gathers(const syn_instr *in)
+// Whether a collective may move rows of some matmul, of those that there are.
+static bool may_move_rows(const syn_program *p, const syn_instr *in)
 {
-    return in->kind == SYN_START && in->coll == COST_ALL_GATHER;
+    for (int dims = 1; dims < IR_MAX_RANK; dims++)
+        if (moves_rows(p, in, true, dims) || moves_rows(p, in, false, dims)) return true;
+    return false;
 }
 
 static bool any_moves_rows(const syn_program *p)
 {
     for (int i = 0; i < p->instr.n; i++)
-        if (moves_rows(p, &p->instr.p[i], gathers(&p->instr.p[i]))) return true;
+        if (may_move_rows(p, &p->instr.p[i])) return true;
     return false;
 }
 
@@ -180,9 +199,8 @@ static void find(pairing *s)
         for (int k = 0; k < p->instr.p[i].n_out && p->instr.p[i].kind == SYN_OP; k++)
             s->made_by[p->instr.p[i].out[k]] = i;
     for (int i = 0; i < p->instr.n; i++) {
-        const syn_instr *in = &p->instr.p[i];
         candidate_pair x;
-        if (!s->worth[i] || !(gathers(in) ? consumer_at : producer_at)(s, i, &x)) continue;
+        if (!s->worth[i] || (!consumer_at(s, i, &x) && !producer_at(s, i, &x))) continue;
         x.best = syn_best_pair(p, s->c, &x.m);
         if (x.best->n_chunks == 0) continue;
         take(s, &x, true);
@@ -239,7 +257,7 @@ static void expose(pairing *s)
     for (int i = 0; i < p->instr.n; i++) {
         const syn_instr *in = &p->instr.p[i];
         int at = i * p->mesh->n_classes;
-        if (in->kind == SYN_START && (s->worth[i] = moves_rows(p, in, gathers(in)))) {
+        if (in->kind == SYN_START && (s->worth[i] = may_move_rows(p, in))) {
             uint64_t h = syn_move_key(p, in);
             hb_str key = {(const char *)&h, sizeof h};
             like[i] = hb_map_get(likes, key);

@@ -1,7 +1,9 @@
-// Pairs: a collective beside the matmuls that it feeds (*consumer*: the start of an all-gather,
-// its wait, the matmuls that read what it gathers) or the matmul that feeds it (*producer*: the
-// matmul, the start of a reduce-scatter, all-reduce or all-to-all of what it makes). Matmuls are
-// linear, or matmul with one matrix; the moved factor is the outermost of their rows in memory. The
+// Pairs: a collective beside the matmuls that it feeds (*consumer*: the start of an all-gather or
+// all-to-all, its wait, the matmuls that read what it brings) or the matmul that feeds it
+// (*producer*: the matmul, the start of a reduce-scatter, all-reduce or all-to-all of what it
+// makes). Matmuls are those whose rows become rows one by one (ir_op_info.by_rows): linear, matmul
+// with one matrix, and of experts' rooms, whose row is all rooms of a group. The moved factor is
+// the outermost of their rows in memory; the other cut of an all-to-all is inside of a row. The
 // members follow each other within one layer and one repetition of a loop; nothing else stands
 // between. costmodel/overlap.h says how their chunks of rows run and what that takes.
 

@@ -7,6 +7,7 @@
 
 #include "costmodel/pair_team.h"
 #include "ir/runtime_limits.h"
+#include "synth/price/instr_cost.h"
 #include "synth/price/moves.h"
 
 // The product of one rank: by op, work that goes with rows and what does not.
@@ -20,6 +21,7 @@ typedef struct rank_kind {
 typedef struct team {
     const syn_program *p;
     const syn_members *m;
+    int row_dims; // of the matmuls: dims at the end that make a row
     rank_kind rank[CL_MAX_CLASSES];
     int64_t k[CL_MAX_CLASSES], cols[CL_MAX_CLASSES * SYN_PAIR_OPS]; // for lists of tiles
     cost_team is;
@@ -42,21 +44,42 @@ static double item(const team *t, int buffer)
     return (double)ir_dtype_bytes(t->p->tensors.p[buffer].dtype);
 }
 
-// Entries of the last dim on a rank.
+// Entries of a row on a rank.
 static double columns(const team *t, int buffer, int rank)
 {
     const syn_program *p = t->p;
     const syn_tensor *x = &p->tensors.p[buffer];
     const ir_tensor *v = &p->g->tensors.p[x->value];
-    double n = (double)v->dim[v->rank - 1];
+    const int lead = v->rank - t->row_dims;
+    double n = 1;
+    for (int d = lead; d < v->rank; d++)
+        n *= (double)v->dim[d];
     for (int a = 0; a < p->mesh->n_axes; a++) {
         const syn_axis_state *s = &x->state.ax[a];
-        if (s->kind != SYN_S || s->dim != v->rank - 1 || (a == 0 && syn_joint(p->mesh, &x->state)))
+        if (s->kind != SYN_S || s->dim < lead || (a == 0 && syn_joint(p->mesh, &x->state)))
             continue;
         const syn_cut *cut = &p->mesh->cuts.p[s->cut];
         n *= (double)cut->table[syn_coord(p->mesh, rank, cut->axis)] / (double)cut->size;
     }
     return n;
+}
+
+// Of a product of experts, which are chosen alike: what it takes a row.
+static double flops_of_experts(const team *t, const syn_instr *op, int rank)
+{
+    const syn_program *p = t->p;
+    const syn_node_cut cut = syn_cut_of_op(p, op);
+    const bool joint = cut.cut[1] >= 0 && p->mesh->cuts.p[cut.cut[1]].axis == SYN_BOTH;
+    ir_part part[SYN_MAX_AXES];
+    int n = 0;
+    double flops, bytes, cols = columns(t, op->out[0], rank), all = local(t, op->out[0], rank);
+    for (int a = 0; a < p->mesh->n_axes; a++) {
+        if (cut.factor[a] < 0 || (a == 0 && joint)) continue;
+        const syn_cut *k = &p->mesh->cuts.p[cut.cut[a]];
+        part[n++] = (ir_part){cut.factor[a], k->table[syn_coord(p->mesh, rank, k->axis)], 0};
+    }
+    ir_node_work(p->g, p->f, op->node, part, n, &flops, &bytes);
+    return all > 0 ? flops * cols / all : 0;
 }
 
 static rank_kind kind_of(const team *t, int rank)
@@ -69,7 +92,8 @@ static rank_kind kind_of(const team *t, int rank)
     for (int i = 0; i < t->m->n_ops; i++) {
         const syn_instr *op = &p->instr.p[t->m->op[i]];
         double in = columns(t, op->in[0], rank), out = columns(t, op->out[0], rank);
-        k.flops[i] = 2 * in * out;
+        bool dense = ir_op_of(p->g->nodes.p[op->node].op)->flops_kind == IR_FLOPS_DENSE;
+        k.flops[i] = dense ? 2 * in * out : flops_of_experts(t, op, rank);
         k.k = (int64_t)(in + 0.5);
         k.cols[i] = (int64_t)(out + 0.5);
         k.bytes[i] = in * item(t, op->in[0]) + out * item(t, op->out[0]);
@@ -79,18 +103,21 @@ static rank_kind kind_of(const team *t, int rank)
     return k;
 }
 
-// What stands before the factor that an all-to-all's matmul is cut by, in its last dim.
-static double runs_of_row(const syn_program *p, const syn_instr *start)
+// What stands in a row before the factor that an all-to-all's matmul is cut by.
+static double runs_of_row(const team *t, const syn_instr *start)
 {
-    const syn_tensor *x = &p->tensors.p[start->in[0]];
-    int last = p->g->tensors.p[x->value].rank - 1;
+    const syn_program *p = t->p;
+    const syn_tensor *x = &p->tensors.p[t->m->consumer ? start->out[0] : start->in[0]];
+    const ir_tensor *v = &p->g->tensors.p[x->value];
     double n = 1;
     for (int a = 0; a < p->mesh->n_axes && start->coll == COST_ALL_TO_ALL; a++) {
         const syn_axis_state *s = &x->state.ax[a];
-        if (s->kind != SYN_S || s->dim != last) continue;
+        if (s->kind != SYN_S || s->dim < v->rank - t->row_dims) continue;
         n = 1;
+        for (int d = v->rank - t->row_dims; d < s->dim; d++)
+            n *= (double)v->dim[d];
         for (int i = 0; i < s->pos; i++)
-            n *= (double)p->f->cls[p->f->dim[x->value][last].cls[i]].size;
+            n *= (double)p->f->cls[p->f->dim[x->value][s->dim].cls[i]].size;
     }
     return n;
 }
@@ -133,7 +160,7 @@ static bool tiled(const team *t)
     enum { VECTOR = IR_CUDA_VECTOR / 2 };
     const syn_program *p = t->p;
     const syn_instr *first = &p->instr.p[t->m->op[0]];
-    bool fit = true;
+    bool fit = t->row_dims == 1 && !t->is.feeds;
     for (int i = 0; i < t->m->n_ops && fit; i++) {
         const syn_instr *op = &p->instr.p[t->m->op[i]];
         const ir_node *node = &p->g->nodes.p[op->node];
@@ -235,16 +262,18 @@ static bool gather_teams(teams *all, const syn_program *p, syn_costs *c, const s
         team *t = &all->v[all->n], *last = all->n > 0 ? t - 1 : t;
         *t = (team){.p = p,
                     .m = m,
+                    .row_dims = ir_op_of(p->g->nodes.p[p->instr.p[m->op[0]].node].op)->row_dims,
                     .is = {.model = c->m,
                            .memory = c->memory,
                            .link = syn_axes_link(c, start->axes),
                            .coll = start->coll,
+                           .feeds = m->consumer && start->coll == COST_ALL_TO_ALL,
                            .form = start->form,
                            .n = n,
-                           .runs = runs_of_row(p, start),
                            .stores = COST_PAIR_STORES,
                            .matmul = matmul,
                            .ctx = t}};
+        t->is.runs = runs_of_row(t, start);
         if (!gather(all->arena, t, start->axes, g)) return false;
         add_tiles(t);
         size_t ranks = (size_t)n;
@@ -377,7 +406,10 @@ static double transfer_of(cost_team *t, cost_form form)
         return cost_team_seconds(t, t->coll, form, NULL, t->row_bytes[0] * (double)most, 1);
     for (int r = 1; r < t->n; r++)
         most = t->rows[r] > most ? t->rows[r] : most;
-    return (t->n - 1) * cost_team_message(t, 0, most);
+    double message = 0;
+    for (int k = 0; k < (t->coll == COST_ALL_TO_ALL ? t->n_kinds : 1); k++)
+        message = fmax(message, cost_team_message(t, k, most));
+    return (t->n - 1) * message;
 }
 
 // The best chunks for the slowest team, in the teams' arena, and what they take of all. False:
@@ -407,7 +439,7 @@ static void plain_chunks(teams *all, syn_pair *x)
     x->n_chunks = n;
     x->chunk = hb_alloc(all->arena, sizeof *x->chunk * (size_t)n);
     for (int d = 0; d < n; d++) {
-        x->chunk[d][0] = t->coll == COST_ALL_GATHER ? d : (d + 1) % n;
+        x->chunk[d][0] = t->coll == COST_ALL_GATHER || t->feeds ? d : (d + 1) % n;
         x->chunk[d][1] = 1;
     }
 }

@@ -58,6 +58,22 @@ START_TEST(absurd_size_exits_3)
 }
 END_TEST
 
+// A program that lies in a joined arena goes on taking memory from it.
+START_TEST(joined_arenas_stay_in_use)
+{
+    hb_arena *b = hb_arena_new(), *c = hb_arena_new();
+    int *first = HB_ARRAY(c, int, 3);
+    first[2] = 7;
+    hb_arena_join(b, c);
+    hb_arena_join(arena, b);
+    int *more = HB_ARRAY(c, int, 100000);
+    more[99999] = first[2];
+    ck_assert_int_eq(more[99999], 7);
+    hb_arena_free(hb_arena_within(b));
+    ck_assert_ptr_nonnull(hb_alloc(b, 10));
+}
+END_TEST
+
 START_TEST(strings_compare_bytewise)
 {
     hb_str a = hb_str_c(arena, "abc"), b = hb_str_n(arena, "abcd", 4), empty = {0};
@@ -227,6 +243,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_set_timeout(t, 30);
     tcase_add_test(t, memory_is_zeroed_aligned_and_apart);
+    tcase_add_test(t, joined_arenas_stay_in_use);
     tcase_add_exit_test(t, absurd_size_exits_3, 3);
     tcase_add_test(t, strings_compare_bytewise);
     tcase_add_loop_test(t, glob_matches, 0, sizeof globs / sizeof *globs);

@@ -96,7 +96,8 @@ static void draw(both *x)
         hap_rank *r = &x->rank[m];
         hap_pair *p = &x->run[m];
         place(r, n_axes, size, axes, m, other);
-        *p = (hap_pair){.consumer = x->plan.consumer,
+        *p = (hap_pair){.row_dims = 1,
+                        .consumer = x->plan.consumer,
                         .n_chunks = n_chunks,
                         .chunk = (const int64_t(*)[3])x->chunk,
                         .kind = kind,

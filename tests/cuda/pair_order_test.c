@@ -36,6 +36,7 @@ enum { ITEMS = 6, OPEN = 2, ROOM = 1 << 16, CALLS = 2 * ITEMS, OPS = 2, GROUPS =
 typedef struct item {
     struct rank *q;
     int number, room, n_ops, n_chunks;
+    bool columns; // an all-to-all whose matmuls read what comes
     int64_t chunk[GROUPS][3], listed[PAIR_TILES_GROUPS][3];
     hap_pair_tiles tiles;
     hap_coll_call call;
@@ -134,22 +135,33 @@ static uint64_t values(const item *x)
     return (uint64_t)(x->q->step * ITEMS + x->number);
 }
 
-static bool gathers(const item *x)
+static bool consumes(const item *x)
 {
-    return x->call.kind == HAP_ALL_GATHER;
+    return x->call.kind == HAP_ALL_GATHER || x->columns;
+}
+
+// The first column that a rank holds of the side that is cut so.
+static int64_t first_column(const item *x, int q)
+{
+    int64_t first = 0;
+    for (int i = 0; i < q; i++)
+        first += col_table[x->number][i];
+    return first;
 }
 
 static int operand_of(const item *x, int q)
 {
-    return gathers(x) ? 0 : q; // what is gathered is of all
+    return consumes(x) ? 0 : q; // what is gathered is of all
 }
 
 // Element of a product of rank q.
 static float made(const item *x, int q, int op, int64_t row, int64_t col)
 {
     float sum = 0;
+    int64_t first = x->columns ? first_column(x, q) : 0;
     for (int64_t k = 0; k < x->w[op]->local[0]; k++)
-        sum += value(values(x), operand_of(x, q), 7, row, k) * value(values(x), q, op, k, col);
+        sum +=
+            value(values(x), operand_of(x, q), 7, row, first + k) * value(values(x), q, op, k, col);
     return sum;
 }
 
@@ -157,7 +169,7 @@ static bool fill(void *arg, int number)
 {
     item *x = arg;
     int me = x->q->r.id;
-    int64_t first = gathers(x) ? hap_pair_src(&x->q->r, &x->pair, me).f1.lo : 0;
+    int64_t first = consumes(x) ? hap_pair_src(&x->q->r, &x->pair, me).f1.lo : 0;
     float *to = x->x->data;
     (void)number;
     for (int64_t i = 0; i < x->x->local[0]; i++)
@@ -201,7 +213,8 @@ static bool spoil_results(void *arg, int number)
 static float expected(const item *x, int64_t row, int64_t col)
 {
     float sum = 0;
-    if (gathers(x)) return value(values(x), 0, 7, row, col);
+    if (x->columns) col += first_column(x, x->q->r.id);
+    if (consumes(x)) return value(values(x), 0, 7, row, col);
     for (int q = 0; q < fake.n; q++) {
         int64_t cols = col_table[x->number][q];
         if (x->call.kind != HAP_ALL_TO_ALL)
@@ -223,13 +236,13 @@ static bool check(void *arg, int number)
 {
     const item *x = arg;
     int me = x->q->r.id;
-    int64_t first = gathers(x) ? 0 : hap_pair_dst(&x->q->r, &x->pair, me).f1.lo;
+    int64_t first = consumes(x) ? 0 : hap_pair_dst(&x->q->r, &x->pair, me).f1.lo;
     const float *have = x->dst->data;
     (void)number;
     for (int64_t i = 0; i < x->dst->local[0]; i++)
         for (int64_t j = 0; j < x->dst->local[1]; j++)
             look(*have++, expected(x, first + i, j));
-    for (int op = 0; op < x->n_ops && gathers(x); op++) {
+    for (int op = 0; op < x->n_ops && consumes(x); op++) {
         have = x->y[op]->data;
         for (int64_t i = 0; i < x->y[op]->local[0]; i++)
             for (int64_t j = 0; j < x->y[op]->local[1]; j++)
@@ -248,7 +261,7 @@ static void enqueue(rank *q)
         fake_call(compute, spoil_operands, x);                      // the memory is another's
         return;
     }
-    if (!gathers(x)) cudaStreamWaitEvent(compute, x->done, 0);
+    if (!consumes(x)) cudaStreamWaitEvent(compute, x->done, 0);
     fake_call(compute, check, x);
     fake_call(compute, spoil_results, x);
 }
@@ -292,6 +305,7 @@ static void draw_item(rank *q, int number, int room, int64_t end[2])
     item *x = &q->item[number];
     *x = (item){.q = q, .number = number, .room = room, .n_ops = 1};
     hap_coll_kind kind = kinds[coll_below(fake.by_nccl ? 3 : 5)];
+    x->columns = kind == HAP_ALL_TO_ALL && coll_chance(50);
     hap_form form = coll_put(&q->r, 1);
     draw_chunks(x, kind == HAP_ALL_REDUCE ? 1 : fake.n, kind == HAP_ALL_GATHER);
     int64_t n_rows = 1 + coll_below(40), cols = 4 * (1 + coll_below(3));
@@ -304,10 +318,16 @@ static void draw_item(rank *q, int number, int room, int64_t end[2])
         n = WHOLE(8 * fake.n);
         of_n = CUT(0, 8 * fake.n, col_table[number]);
     }
-    if (gathers(&(item){.call.kind = kind})) {
+    hap_dim of_k = k; // what the matmuls see
+    if (x->columns) {
+        k = n;
+        of_k = of_n;
+        n = of_n = WHOLE(cols);
+    }
+    if (kind == HAP_ALL_GATHER || x->columns) {
         x->n_ops = 1 + (int)coll_below(OPS);
         x->x = x->src = take(q, number, 0, end, SEG_LOCAL, (hap_dim[]){cut, k});
-        x->dst = take(q, number, 1, end, SEG_SYM, (hap_dim[]){rows, k});
+        x->dst = take(q, number, 1, end, SEG_SYM, (hap_dim[]){rows, of_k});
     } else {
         bool sums = kind == HAP_ALL_REDUCE, in_place = sums && coll_chance(50);
         x->x = take(q, number, 0, end, SEG_LOCAL, (hap_dim[]){rows, k});
@@ -319,12 +339,13 @@ static void draw_item(rank *q, int number, int room, int64_t end[2])
                             (hap_dim[]){sums ? rows : cut, n});
     }
     for (int op = 0; op < x->n_ops; op++) {
-        x->w[op] = take(q, number, 3 + 2 * op, end, SEG_LOCAL, (hap_dim[]){k, of_n});
+        x->w[op] = take(q, number, 3 + 2 * op, end, SEG_LOCAL, (hap_dim[]){of_k, of_n});
         if (x->src == x->x)
             x->y[op] = take(q, number, 4 + 2 * op, end, SEG_LOCAL, (hap_dim[]){rows, n});
     }
     x->call = (hap_coll_call){kind, HAP_SUM, 1, form, 1, &x->dst, &x->src, NULL};
-    if (coll_chance(70)) x->tiles = pair_tiles_draw(coll_below, kind, fake.n, x->listed);
+    if (coll_chance(70) && !x->columns)
+        x->tiles = pair_tiles_draw(coll_below, kind, fake.n, x->listed);
 }
 
 // The calls of the pair, as a program makes them.
@@ -334,17 +355,17 @@ static void collect(item *x)
     hap_op_call op = {.op = HAP_OP_matmul, .n_out = 1, .n_in = 2, .n_attr = 1};
     hap_pair_begin(r, x->n_chunks, (const int64_t(*)[3])x->chunk);
     if (x->tiles.said) hap_pair_tile(r, &x->tiles);
-    if (gathers(x)) {
+    if (consumes(x)) {
         hap_pair_start(r, &x->call);
         hap_pair_wait(r, NULL);
     }
     for (int i = 0; i < x->n_ops; i++) {
-        op.in[0] = gathers(x) ? x->dst : x->x;
+        op.in[0] = consumes(x) ? x->dst : x->x;
         op.in[1] = x->w[i];
         op.out[0] = x->y[i];
         hap_pair_op(r, &op);
     }
-    if (!gathers(x)) hap_pair_start(r, &x->call);
+    if (!consumes(x)) hap_pair_start(r, &x->call);
     hap_pair_end(r);
     x->pair = r->pair;
 }

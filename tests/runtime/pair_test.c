@@ -49,7 +49,8 @@ static int failures, longest_delay, n_pairs = PAIRS, dies_at = -1;
 enum { MOST_COPIES = 8 };
 // By copies in flight; 0: FLAT.
 static int seen[HAP_RESHARD][MOST_COPIES], split, empty_parts, passed;
-static int64_t bump[2]; // by segment
+static int seen_rooms, seen_columns; // from all-to-alls: products of rooms, of columns
+static int64_t bump[2];              // by segment
 static int64_t offsets[64];
 static int64_t tables[N_TABLES][64];
 static int n_tables;
@@ -124,7 +125,8 @@ typedef struct sample {
     hap_pair_tiles tiles;
     hap_tensor *src; // consumer: what is gathered; producer: x
     int n_ops, trans;
-    bool as_matmul;
+    bool as_matmul, rooms; // rooms: of experts, whose rows are groups
+    hap_tensor *index;
     hap_tensor *w[MAX_OPS], *bias[MAX_OPS];
     hap_dim src_dims[HAP_MAX_RANK], dst_dims[HAP_MAX_RANK], x_dims[HAP_MAX_RANK];
     int rank;
@@ -151,7 +153,7 @@ static void random_groups(sample *s, int n)
         }
     for (int k = 1; k < s->n_chunks; k++)
         if (chance(20)) s->chunk[k][1] *= -1;
-    for (int k = 0; k < s->n_chunks && s->consumer; k++) {
+    for (int k = 0; k < s->n_chunks && s->kind == HAP_ALL_GATHER; k++) {
         int64_t via = below(n);
         if (!pair_via_fits((const int64_t(*)[3])s->chunk, s->n_chunks, k, via)) continue;
         s->chunk[k][2] = via;
@@ -172,13 +174,59 @@ static int64_t random_cols(int few, int many)
     return chance(70) ? 8 * (1 + below(few)) : 1 + below(many);
 }
 
+// Rows by experts: the matrices, and a choice with room for all that make it.
+static void random_experts(sample *s, int64_t k, int64_t rows, hap_dim experts)
+{
+    int64_t all = hap_dim_size(&experts);
+    s->n_ops = s->consumer ? (int)(1 + below(MAX_OPS)) : 1;
+    s->index = declare(SEG_LOCAL, HAP_I64, 2, HAP_DIMS(s->x_dims[0], WHOLE(rows)));
+    int64_t *host = malloc((size_t)s->index->bytes + 8), crowded = below(all);
+    for (int64_t i = 0; i < s->index->elements; i++)
+        host[i] = chance(30) ? crowded : below(all);
+    coll_memory_put(s->index->data, host, s->index->bytes);
+    free(host);
+    for (int i = 0; i < s->n_ops; i++) {
+        hap_dim m = WHOLE(random_cols(4, 20));
+        s->cols[i] = m.n;
+        hap_dim w[] = {experts, s->trans == HAP_NT ? m : WHOLE(k),
+                       s->trans == HAP_NT ? WHOLE(k) : m};
+        s->w[i] = declare(SEG_LOCAL, s->type, 3, w);
+        fill(s->w[i], false);
+    }
+}
+
+// [group, expert, place, width] over a change from groups to experts or back, or groups gathered.
+static void random_rooms(sample *s, int axis, int parts)
+{
+    int64_t groups = below(20), all = 1 + below(6), rows = 1 + below(9), k = random_cols(3, 12);
+    hap_dim moved = {groups, 1, 1, axis, random_table(groups, parts)};
+    hap_dim experts = WHOLE(all);
+    if (s->kind == HAP_ALL_TO_ALL) experts = (hap_dim){all, 1, 1, axis, random_table(all, parts)};
+    s->rooms = true;
+    s->rank = 4;
+    s->trans = chance(50) ? HAP_NN : HAP_NT;
+    seen_rooms += s->kind == HAP_ALL_TO_ALL;
+    const hap_dim x[] = {WHOLE(groups), experts, WHOLE(rows), WHOLE(k)};
+    memcpy(s->x_dims, x, sizeof x);
+    random_experts(s, k, rows, experts);
+    memcpy(s->src_dims, x, sizeof x);
+    memcpy(s->dst_dims, x, sizeof x);
+    hap_dim *cut = s->consumer ? s->src_dims : s->dst_dims;
+    cut[0] = moved;
+    cut[1] = WHOLE(all);
+    if (!s->consumer) s->src_dims[3] = s->dst_dims[3] = WHOLE(s->cols[0]);
+    s->src = declare(SEG_LOCAL, s->type, 4, s->consumer ? s->src_dims : s->x_dims);
+    fill(s->src, false);
+}
+
 static void random_sample(sample *s)
 {
     static const hap_coll_kind kinds[] = {HAP_ALL_GATHER,     HAP_ALL_GATHER, HAP_REDUCE_SCATTER,
-                                          HAP_REDUCE_SCATTER, HAP_ALL_REDUCE, HAP_ALL_TO_ALL};
+                                          HAP_REDUCE_SCATTER, HAP_ALL_REDUCE, HAP_ALL_TO_ALL,
+                                          HAP_ALL_TO_ALL};
     memset(s, 0, sizeof *s);
-    s->kind = kinds[below(6)];
-    s->consumer = s->kind == HAP_ALL_GATHER;
+    s->kind = kinds[below(7)];
+    s->consumer = s->kind == HAP_ALL_GATHER || (s->kind == HAP_ALL_TO_ALL && chance(50));
     s->axes = r->n_axes == 2 ? (unsigned)(1 + below(3)) : 1u;
     int others = hap_group_size(r, s->axes) - 1;
     s->form = FORM_PUT(1 + below(others > 1 ? others : 1));
@@ -188,8 +236,14 @@ static void random_sample(sample *s)
     int parts = hap_group_size(r, s->axes);
     if (s->axes == 3u) parts = r->n_ranks;
     random_groups(s, s->kind == HAP_ALL_REDUCE ? 1 : parts);
+    if ((s->consumer || s->kind == HAP_ALL_TO_ALL) && n_pairs <= PAIRS && chance(40)) {
+        s->type = HAP_F32;
+        random_rooms(s, axis, parts);
+        return;
+    }
     uint64_t before = state;
-    if (chance(60)) s->tiles = pair_tiles_draw(below, s->kind, parts, s->listed);
+    const bool columns = s->consumer && s->kind == HAP_ALL_TO_ALL;
+    if (chance(60) && !columns) s->tiles = pair_tiles_draw(below, s->kind, parts, s->listed);
     state = before; // the rest as without a list
 
     // Dims: perhaps 1, the moved one, perhaps one more, the columns.
@@ -212,12 +266,15 @@ static void random_sample(sample *s)
         s->src_dims[s->rank - 1] = s->dst_dims[s->rank - 1] = cols; // src: what the matmul makes
         if (s->kind != HAP_ALL_REDUCE) s->dst_dims[at] = moved;
     }
-    if (wide) { // cut in its columns, o x c x i of them
+    hap_dim inner = WHOLE(k); // of the matmul
+    if (wide) {               // cut in its columns, o x c x i of them
         int64_t c = 1 + below(9), o = 1 + below(2), i = 1 + below(3);
         hap_dim cut = {c, o, i, axis, random_table(c, parts)};
-        *last = cut;
-        s->dst_dims[s->rank - 1] = WHOLE(c * o * i);
+        *(columns ? &s->dst_dims[s->rank - 1] : last) = cut;
+        *(columns ? last : &s->dst_dims[s->rank - 1]) = WHOLE(c * o * i);
+        if (columns) inner = cut;
     }
+    seen_columns += columns;
     s->trans = chance(50) ? HAP_NN : HAP_NT;
     s->as_matmul = chance(25);
     s->n_ops = s->consumer ? (int)(1 + below(MAX_OPS)) : 1;
@@ -226,7 +283,7 @@ static void random_sample(sample *s)
     for (int i = 0; i < s->n_ops; i++) {
         hap_dim m = s->consumer ? WHOLE(random_cols(4, 20)) : s->src_dims[s->rank - 1];
         s->cols[i] = m.n;
-        hap_dim w[] = {s->trans == HAP_NT ? m : WHOLE(k), s->trans == HAP_NT ? WHOLE(k) : m};
+        hap_dim w[] = {s->trans == HAP_NT ? m : inner, s->trans == HAP_NT ? inner : m};
         s->w[i] = declare(SEG_LOCAL, s->type, 2, w);
         fill(s->w[i], false);
         if (s->as_matmul || chance(50)) continue;
@@ -237,7 +294,9 @@ static void random_sample(sample *s)
 
 static void matmul(const sample *s, int i, hap_tensor *y, hap_tensor *x)
 {
-    if (s->as_matmul)
+    if (s->rooms)
+        op_room_linear(r, y, x, s->index, s->w[i], s->trans == HAP_NT);
+    else if (s->as_matmul)
         op_matmul(r, y, x, s->w[i], (hap_trans)s->trans);
     else
         op_linear(r, y, x, s->w[i], s->bias[i], (hap_trans)s->trans);
@@ -414,6 +473,7 @@ static int check_seen(int n_ranks)
             missing += !seen[k][copies] && copies <= (n_ranks > 2 ? n_ranks - 1 : 1);
     missing += !seen[HAP_ALL_REDUCE][0] + !split + (n_ranks > 1 && !empty_parts);
     missing += (n_ranks > 2) != (passed > 0);
+    missing += !seen_rooms + !seen_columns;
     if (missing) fprintf(stderr, "pair_test: %d kinds and forms not seen\n", missing);
     return missing;
 }

@@ -102,14 +102,15 @@ static void look_at(const syn_program *p, int k)
     ck_assert_int_eq(s->n_in, 1);
     ck_assert_int_eq(x->len, n + (consumer ? 2 : 1));
     ck_assert_int_ge(n, 1);
-    ck_assert(consumer == (s->coll == COST_ALL_GATHER));
+    ck_assert(s->coll == COST_ALL_TO_ALL || consumer == (s->coll == COST_ALL_GATHER));
     if (consumer) {
         ck_assert_int_eq(p->instr.p[start + 1].kind, SYN_WAIT);
         ck_assert_int_eq(p->instr.p[start + 1].start, start);
     }
     for (int i = 0; i < n; i++) {
         const syn_instr *in = &p->instr.p[op[i]];
-        ck_assert_int_eq(p->g->nodes.p[in->node].op, IR_OP_linear);
+        ir_op made = p->g->nodes.p[in->node].op;
+        ck_assert(made == IR_OP_linear || made == IR_OP_room_linear);
         ck_assert_int_eq(consumer ? in->in[0] : in->out[0], consumer ? s->out[0] : s->in[0]);
     }
     int members = s->coll == COST_ALL_REDUCE ? 1 : syn_group_size(p->mesh, s->axes);
@@ -152,6 +153,7 @@ static void look_at(const syn_program *p, int k)
 
 typedef struct seen {
     int pairs, gathers, scatters, sums, in_loops;
+    int to_experts, from_experts; // rows that come to rooms, and leave them
 } seen;
 
 static void look(const syn_program *p, seen *s)
@@ -159,7 +161,13 @@ static void look(const syn_program *p, seen *s)
     for (int k = 0; k < p->pairs.n; k++) {
         look_at(p, k);
         cost_coll coll = p->instr.p[syn_pair_start(p, &p->pairs.p[k])].coll;
+        const syn_instr *last = &p->instr.p[p->pairs.p[k].first + p->pairs.p[k].len - 1];
         s->pairs++;
+        if (coll == COST_ALL_TO_ALL) {
+            s->to_experts +=
+                last->kind == SYN_OP && p->g->nodes.p[last->node].op == IR_OP_room_linear;
+            s->from_experts += p->instr.p[p->pairs.p[k].first].kind == SYN_OP;
+        }
         s->gathers += coll == COST_ALL_GATHER;
         s->scatters += coll == COST_REDUCE_SCATTER;
         s->sums += coll == COST_ALL_REDUCE;
@@ -333,7 +341,7 @@ static void faulty_groups(const planned *p, const record *r, int from)
 static void faulty_ways(const planned *p, const record *r, int from, refusals *s)
 {
     const rec_call *k = &r->calls.p[from];
-    bool gathers = k[1].kind == REC_START;
+    bool gathers = k[1].kind == REC_START && k[1].coll == COST_ALL_GATHER;
     int64_t n = 0;
     for (int g = 0; g < k->n_chunks; g++)
         n = k->chunk[g][0] >= n ? k->chunk[g][0] + 1 : n;
@@ -572,6 +580,40 @@ START_TEST(only_pairs_are_refused)
 }
 END_TEST
 
+// Rows on their way to experts and back beside the experts' products; one rank has no expert.
+START_TEST(experts_have_pairs)
+{
+    planned p = {.a = hb_arena_new()};
+    seen s = {0};
+    refusals bad = {0};
+    device dev[4] = {{0.002, 100, 0.2, 0.2, 0},
+                     {0.0015, 100, 0.2, 0.2, 0},
+                     {0.0015, 100, 0.2, 0.2, 0},
+                     {0.0003, 100, 0.2, 0.2, 0}};
+    hb_diag *d = hb_diag_new(p.a);
+    cl_cluster *c = small_cluster(p.a, 1, 4, dev, 0.2, 0.1);
+    hb_str pin[5] = {HB_STR("*.experts.*_proj=S(0)"), HB_STR("*.experts.*to_rooms=S(0)"),
+                     HB_STR("*.experts.*2.rooms=S(0)"), HB_STR("*.experts.*rooms'dx=S(0)"),
+                     HB_STR("*.experts.expert_linear'dx=S(0)")};
+    p.g = ir_build(p.a, "tests/graphs/experts.json", &(ir_options){.expert_room = 5}, d);
+    ck_assert_ptr_nonnull(p.g);
+    p.f = ir_factorize(p.a, p.g);
+    c->machine[0].peer = true;
+    p.m.cluster = c;
+    search(&p, syn_strategy_named("hap"), syn_pins_read(p.a, p.g, p.f, pin, 5, d), false);
+    ck_assert_int_eq(p.r.status, SYN_OK);
+    look(p.r.program, &s);
+    ck_assert_int_eq(s.to_experts, 4); // forward and backward of two layers
+    ck_assert_int_eq(s.from_experts, 4);
+    for (int k = 0; k < p.r.program->pairs.n; k++)
+        ck_assert_double_gt(syn_pair_hidden(p.r.program, &p.r.program->pairs.p[k]), 0.3);
+    refuse_all(&p, &bad);
+    ck_assert_int_gt(bad.pairs, 0);
+    ck_assert_int_gt(bad.apart, 0);
+    hb_arena_free(p.a);
+}
+END_TEST
+
 // The gather of columns, its wait and a product of them: rows of one member are not one range.
 START_TEST(inner_rows_are_refused)
 {
@@ -622,6 +664,7 @@ int main(void)
     TCase *t = tcase_create("pairs");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, examples_have_pairs);
+    tcase_add_test(t, experts_have_pairs);
     tcase_add_test(t, short_stretches_of_an_all_to_all);
     tcase_add_test(t, pairs_only_add_plans);
     tcase_add_test(t, only_pairs_are_refused);

@@ -34,6 +34,12 @@ same_on_one()
     rm -f "$work/grads.safetensors"
 }
 
+# Experts on ranks, rows of examples go to them and back.
+apart=(--expert-room 5)
+for pin in "*_proj" "*to_rooms" "*2.rooms" "*rooms'dx" "expert_linear'dx"; do
+    apart+=(--pin "model.layers.?.mlp.experts.$pin=S(0)")
+done
+
 # one NAME GRAPH MODEL STEPS OPTIONS…: the run on one rank, kept as $work/NAME.out and NAME.grads
 one()
 {
@@ -370,6 +376,33 @@ crossed_with_one()
         crossed $rows --seed 1
 }
 
+# beside.yaml: peers that compute slowly, over links on which rows of experts take half as long
+cluster_of_experts()
+{
+    cat >"$work/beside.yaml" <<-END
+	name: beside
+	machines:
+	  - name: here
+	    devices:
+	      - {name: a, kind: cpu, f32: 2 GFLOP/s, memory: 4 GB, memory_bandwidth: 100 GB/s}
+	      - {name: b, kind: cpu, count: 2, f32: 1.5 GFLOP/s, memory: 4 GB, memory_bandwidth: 100 GB/s}
+	      - {name: c, kind: cpu, f32: 0.3 GFLOP/s, memory: 4 GB, memory_bandwidth: 100 GB/s}
+	    link: {bandwidth: 0.2 GB/s, latency: 0.1 us}
+	    peer: true
+	source: datasheet
+	END
+}
+
+# pairs_of PLAN COLLECTIVE: how many
+pairs_of()
+{
+    awk -v coll="coll_$2_start" '
+        /hap_overlap\(/ { inside = 1; text = "" }
+        inside { text = text $0 }
+        /hap_overlapped\(/ { n += inside && index(text, coll) > 0; inside = 0 }
+        END { print n + 0 }' "$work/$1/program.c"
+}
+
 # Rows that go to experts, and pairs, in stages; and the second half of the steps without stages, or in others: PyTorch's
 routed()
 {
@@ -380,9 +413,14 @@ routed()
         plan staged $graph "$near" --stages 0@right,1@left --strategy tp --micro-batches 2 && proved staged &&
         plan other $graph "$near" --stages 0@left,1@right --strategy zero --micro-batches 4 &&
         plan whole $graph laptop || return
+    cluster_of_experts
+    plan rooms $graph "$near" --stages 0@left,1@right --strategy hap --micro-batches 2 "${apart[@]}" && proved rooms &&
+        plan beside $graph "$work/beside.yaml" --strategy hap "${apart[@]}" && proved beside || return
+    [ "$(grep -c 'coll_all_to_all_start' "$work/rooms/program.c")" -ge 8 ] || fail "rows go to no rooms in both stages"
+    [ "$(pairs_of beside all_to_all)" = 4 ] || fail "not four pairs of rows and experts: this tests nothing"
     paired staged all_reduce FLAT
     [ "$(grep -c 'op_expert_linear(r' "$work/staged/program.c")" = 8 ] || fail "rows go not to experts in both stages"
-    for way in "staged whole" "whole staged" "staged other" "other staged"; do
+    for way in "staged whole" "whole staged" "staged other" "other staged" "rooms beside" "beside rooms"; do
         read -r first second <<<"$way"
         title "routed: 10 steps of plan $first, 10 of plan $second, beside PyTorch"
         run $first half --steps 10 --json $(inputs routed) --init "$start" --save "$work/half.safetensors" &&
@@ -460,13 +498,19 @@ experts()
     same_on_one $graph gpt2-tiny 10 tokens laptop auto --pin "$moe.*_proj=S(0)" --pin "$moe.expert_linear*=P"
     grep -q 'mlp_experts_gate_up_proj, HAP_NT)' "$work/laptop-auto/program.c" ||
         fail "no rank multiplies by its own experts alone: this tests nothing"
-    same_on_one $graph gpt2-tiny 10 tokens laptop hap --expert-room 5 --pin "$moe.*_proj=S(0)" \
-        --pin "$moe.*to_rooms=S(1)" --pin "$moe.*2.rooms=S(1)" --pin "$moe.*rooms'dx=S(1)" --pin "$moe.expert_linear'dx=S(1)"
     local value
+    same_on_one $graph gpt2-tiny 10 tokens laptop hap "${apart[@]}"
     for value in to_rooms 2_rooms 2_from_rooms_dx dx; do
         tr -d '\n ' <"$work/laptop-hap/program.c" | grep -q "coll_all_to_all_start([^;]*&b->mlp_experts_expert_linear_$value,b" ||
             fail "no rows go to experts in $value: this tests nothing"
     done
+    # Rows that come while experts multiply, and leave so; the last rank has no expert.
+    cluster_of_experts
+    same_on_one $graph gpt2-tiny 10 tokens "$work/beside.yaml" hap "${apart[@]}"
+    [ "$(pairs_of beside-hap all_to_all)" = 4 ] || fail "not four pairs of rows and experts: this tests nothing"
+    grep -q 'HAP_CUT("cut_5", *0, *5,.*, *0)' "$work/beside-hap/program.c" || fail "an expert on every rank: this tests nothing"
+    same_on_one $graph gpt2-tiny 10 tokens "$work/beside.yaml" hap "${apart[@]}" --pairs off
+    grep -q hap_overlap "$work/beside-hap/program.c" && fail "pairs in spite of --pairs off"
     same_on_one $graph gpt2-tiny 10 tokens laptop tp --expert-room 5
     same_on_one $graph gpt2-tiny 10 tokens laptop dp-prop --expert-room 5 --micro-batches 2
     title "experts without room for all that choose them"

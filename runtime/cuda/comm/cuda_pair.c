@@ -10,8 +10,8 @@
 // rank that others wait for is enqueued before anything that waits for others.
 //
 //     consumer   transfers in the order in which the receivers work, those of others' rows that
-//                this rank passes on behind the flags that say that it has them; own rows are
-//                multiplied from the source, while a copy engine brings them to dst
+//                this rank passes on behind the flags that say that it has them; of an all-gather
+//                own rows are multiplied from the source, while a copy engine brings them to dst
 //     producer   each chunk's rows leave when they are made; sums on a stream of their own, by
 //                ranges of rows that come together
 //
@@ -49,6 +49,14 @@ static void after_made(const cuda_running_pair *x, cudaStream_t s, int k, cudaEv
 static void stand_in(const cuda_running_pair *x)
 {
     const hap_pair *p = x->p;
+    if (p->kind == HAP_ALL_TO_ALL) { // whose rows lie otherwise in the source
+        for (int64_t at = 0, some; p->src->bytes > 0 && at < p->dst->bytes; at += some) {
+            some = p->dst->bytes - at < p->src->bytes ? p->dst->bytes - at : p->src->bytes;
+            cuda_pair_check(
+                x, cuda_copy(x->b->x.stream, (char *)p->dst->data + at, p->src->data, some));
+        }
+        return;
+    }
     int64_t own = x->mine.n, n = x->row ? p->dst->bytes / x->row : 0;
     for (int64_t at = 0, rows; own > 0 && at < n; at += rows) {
         bool before = at < x->mine.lo;
@@ -72,17 +80,21 @@ static void rehearse(const cuda_running_pair *x)
     }
 }
 
-// Whether the n chunks from k on hold rows of this rank and of others in one range.
+// Whether the n chunks from k on hold rows of this rank; and of others, too, in one range.
+static bool has_own(const cuda_running_pair *x, int k, int n)
+{
+    bool own = false;
+    for (int i = k; i < k + n; i++)
+        own = own || x->p->chunk[i][0] == 0;
+    return own;
+}
+
 static bool joins_own(const cuda_running_pair *x, int k, int n)
 {
-    bool own = false, other = false;
-    for (int i = k; i < k + n; i++) {
-        if (x->p->chunk[i][0] == 0)
-            own = true;
-        else
-            other = true;
-    }
-    return own && other;
+    bool other = false;
+    for (int i = k; i < k + n; i++)
+        other = other || x->p->chunk[i][0] != 0;
+    return other && has_own(x, k, n);
 }
 
 // --- consumer ---
@@ -91,8 +103,16 @@ static bool joins_own(const cuda_running_pair *x, int k, int n)
 static void send_part(const cuda_running_pair *x, int k)
 {
     const cuda_pair_chunk *g = &x->g[k];
-    if (g->other == x->me || g->own.n == 0 || x->row == 0) return;
-    if (hap_pair_sender(x->r, x->p, k, x->me) != x->me) return;
+    if (g->other == x->me || g->own.n == 0) return;
+    if (x->p->kind == HAP_ALL_TO_ALL) {
+        hap_box theirs = hap_pair_dst(x->r, x->p, g->other), part = {g->own, theirs.f2};
+        if (hap_box_bytes(&x->v, part) == 0) return;
+        cuda_put_copy(x->put, g->other, &x->v, x->p->src->data, hap_pair_src(x->r, x->p, x->me),
+                      x->p->dst->data, theirs, part);
+        cuda_put_raise(x->put, g->other, k);
+        return;
+    }
+    if (x->row == 0 || hap_pair_sender(x->r, x->p, k, x->me) != x->me) return;
     cuda_put_send(x->put, g->other, k, cuda_pair_row(x, x->p->src, g->own.lo - x->mine.lo),
                   cuda_pair_row(x, x->p->dst, g->own.lo), g->own.n * x->row);
 }
@@ -133,6 +153,22 @@ static bool await_turn(const cuda_running_pair *x, int k, int n)
     return n_waits > 0;
 }
 
+// This rank's own rows on their way to dst, on x->s; what they are of an all-to-all, strided.
+static void keep_columns(const cuda_running_pair *x)
+{
+    const hap_pair *p = x->p;
+    const hap_coll_view *v = &x->v;
+    hap_range cols = hap_pair_dst(x->r, p, x->me).f2;
+    int64_t some = cols.n * v->inner, all = v->n2 * v->inner;
+    cuda_strided m = {.rank = 3,
+                      .size = {x->mine.n, v->mid, some},
+                      .to = {v->mid * some, some, 1},
+                      .from = {v->mid * all, all, 1}};
+    cuda_pair_check(x, cuda_copy_strided(x->s, cuda_pair_row(x, p->dst, x->mine.lo),
+                                         (char *)p->src->data + cols.lo * v->inner * v->item, &m,
+                                         v->item));
+}
+
 // Waits for flags stand on a stream of their own: on the compute stream each takes two microseconds
 // even where the flag is up, and the event behind it none.
 static void consume(const cuda_running_pair *x, cudaEvent_t done)
@@ -144,16 +180,21 @@ static void consume(const cuda_running_pair *x, cudaEvent_t done)
         send_part(x, k);
         pass_on(x, k);
     }
-    bool copies = own != p->src->data && p->src->bytes;
+    const bool columns = p->kind == HAP_ALL_TO_ALL; // read from dst
+    bool copies = columns ? x->mine.n * x->row > 0 : own != p->src->data && p->src->bytes;
     if (copies) {
         cuda_pair_after(x, x->s, cuda_put_opened(x->put));
-        cuda_pair_check(x, cuda_copy(x->s, own, p->src->data, p->src->bytes));
+        if (columns)
+            keep_columns(x);
+        else
+            cuda_pair_check(x, cuda_copy(x->s, own, p->src->data, p->src->bytes));
         cuda_pair_ok(x, cudaEventRecord(done, x->s), "cudaEventRecord");
     }
     if (x->tiled) cuda_pair_tiles_run(x->r, x->tiled, x->put);
     for (int k = 0, n, turn = 0; k < p->n_chunks && !x->tiled; k += n, turn++) {
         n = hap_joined_chunks(p, k);
-        if (copies && joins_own(x, k, n)) cuda_pair_after(x, s, done);
+        if (copies && (columns ? has_own(x, k, n) : joins_own(x, k, n)))
+            cuda_pair_after(x, s, done);
         if (await_turn(x, k, n)) cuda_pair_after(x, s, cuda_pair_mark_on(x, 1 + turn, x->b->waits));
         cuda_pair_multiply(x, k, n);
     }
@@ -446,14 +487,13 @@ void cuda_pair_execute(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done
 void cuda_pair_run(hap_rank *r, const hap_pair *p, bool alone, cudaEvent_t done)
 {
     cuda_backend *b = cuda_of(r);
-    const hap_tensor *moved = p->consumer ? p->dst : p->src;
     cuda_running_pair x;
     x.r = r, x.b = b, x.put = NULL, x.alone = alone;
     x.tiled = NULL, x.list = NULL, x.sums = x.stores = false;
     x.coll = hap_pair_coll(p);
     x.v = hap_pair_view(r, p);
     x.me = x.v.me;
-    x.row = moved->local[moved->rank - 1] * x.v.item;
+    x.row = hap_pair_cols(p) * x.v.item;
     hap_coll_view v; // of the collective itself
     char why[160];
     hap_coll_view_of(r, &x.coll, 0, &v, why, sizeof why);

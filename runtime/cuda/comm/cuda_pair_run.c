@@ -45,9 +45,9 @@ char *cuda_pair_row(const cuda_running_pair *x, const hap_tensor *t, int64_t row
 static void multiply(const cuda_running_pair *x, hap_range range, char *in)
 {
     for (int i = 0; i < x->p->n_ops; i++) {
-        hap_tensor rows[2];
-        hap_op_call c = hap_op_of_rows(&x->p->op[i], range.lo, range.lo + range.n, rows);
-        if (in) rows[0].data = in + range.lo * x->row;
+        hap_row_tensors rows;
+        hap_op_call c = hap_op_of_rows(&x->p->op[i], range.lo, range.lo + range.n, &rows);
+        if (in) rows.in[0].data = in + range.lo * x->row;
         x->b->x.line = x->p->op_line[i];
         cuda_pair_check(x, hap_cuda_run(&x->b->x, &c));
     }
@@ -60,8 +60,8 @@ void cuda_pair_multiply(const cuda_running_pair *x, int k, int n)
     int n_rows = n == 1 && x->g[k].rows.n ? 1 : hap_joined_rows(x->r, x->p, k, n, rows);
     if (n == 1) rows[0] = x->g[k].rows;
     for (int i = 0; i < n_rows; i++) {
-        bool own =
-            x->p->consumer && rows[i].lo >= mine.lo && rows[i].lo + rows[i].n <= mine.lo + mine.n;
+        bool own = x->p->kind == HAP_ALL_GATHER && rows[i].lo >= mine.lo &&
+                   rows[i].lo + rows[i].n <= mine.lo + mine.n;
         multiply(x, rows[i], own ? (char *)x->p->src->data - mine.lo * x->row : NULL);
     }
 }

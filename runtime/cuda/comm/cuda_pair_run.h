@@ -23,7 +23,7 @@ typedef struct cuda_running_pair {
     hap_coll_call coll;
     hap_coll_view v; // [rows, columns]
     int me;
-    int64_t row;                  // bytes of a row of what is moved
+    int64_t row;                  // bytes of a row of what is moved, on the side that has all rows
     cudaStream_t s;               // of transfers by NCCL, of sums and copies
     cuda_put *put;                // NULL: by NCCL
     int64_t slot;                 // bytes of a slot of a sum in scratch
@@ -44,8 +44,8 @@ void cuda_pair_after(const cuda_running_pair *x, cudaStream_t s, cudaEvent_t e);
 cudaEvent_t cuda_pair_mark_on(const cuda_running_pair *x, int i, cudaStream_t s);
 cudaEvent_t cuda_pair_mark(const cuda_running_pair *x, int i);
 char *cuda_pair_row(const cuda_running_pair *x, const hap_tensor *t, int64_t row);
-// The matmuls of the n chunks from k on, which are joined. Of a consumer: this rank's rows are read
-// where they come from.
+// The matmuls of the n chunks from k on, which are joined. Of an all-gather: this rank's rows are
+// read where they come from.
 void cuda_pair_multiply(const cuda_running_pair *x, int k, int n);
 
 // --- cuda_pair.c: by puts, in that way

@@ -159,7 +159,7 @@ static bool gemm_of(const hap_pair *p, int i, tile_call *c)
 // Of one kernel: its ops have one type of bias, and turn their matrices alike.
 static bool fits(const hap_pair *p, tile_call *c)
 {
-    bool fit = p->n_ops > 0;
+    bool fit = p->n_ops > 0 && p->row_dims == 1 && !(p->consumer && p->kind == HAP_ALL_TO_ALL);
     for (int i = 0; i < p->n_ops && fit; i++) {
         fit = gemm_of(p, i, &c[i]) && c[i].p.b_t == c[0].p.b_t && c[i].p.y_type == c[0].p.y_type;
         for (int j = 0; j < i && fit && c[i].bias; j++)

@@ -434,7 +434,7 @@ CUDA_ROW(expert_linear_dw)
 
 // --- rooms ---
 
-// row[g, r] and room[e, g, i], copied from one to the other: lines of `units` units of type U.
+// row[g, r] and room[g, e, i], copied from one to the other: lines of `units` units of type U.
 struct room_copy {
     char *rows, *rooms;
     const int64_t *index;
@@ -447,7 +447,7 @@ template <typename U, bool TO> __global__ __launch_bounds__(SORTS) void swap_roo
     __shared__ int found[SORTS];
     int64_t e = blockIdx.x, g = blockIdx.y, next = 0;
     U *rows = (U *)v.rows + g * v.n * v.units;
-    U *rooms = (U *)v.rooms + (e * v.groups + g) * v.room * v.units;
+    U *rooms = (U *)v.rooms + (g * gridDim.x + e) * v.room * v.units;
     int total;
     for (int64_t r0 = 0; r0 < v.n; r0 += SORTS) {
         int64_t r = r0 + threadIdx.x, l = -1;
@@ -486,15 +486,15 @@ static const char *run_rooms(cuda_context *x, const hap_op_call *c, hap_tensor *
     if (rows->type != rooms->type) return cuda_fail("types do not fit");
     if (rows->rank != 3 || index->rank != 2 || rooms->rank != 4)
         return cuda_fail("shapes do not fit");
-    int64_t held = rooms->local[0], groups = rows->local[0], width = rows->local[2];
+    int64_t held = rooms->local[1], groups = rows->local[0], width = rows->local[2];
     room_copy v = {(char *)rows->data, (char *)rooms->data,           (const int64_t *)index->data,
                    groups,             rows->local[1],                0,
-                   rooms->local[2],    place_of(x, c, rooms, 0)};
-    if (index->local[0] != groups || index->local[1] != v.n || rooms->local[1] != groups ||
+                   rooms->local[2],    place_of(x, c, rooms, 1)};
+    if (index->local[0] != groups || index->local[1] != v.n || rooms->local[0] != groups ||
         rooms->local[3] != width)
         return cuda_fail("shapes do not fit");
     if (c->out[0]->elements == 0) return NULL;
-    cuda_axis all = cuda_axis_of(rooms, 0);
+    cuda_axis all = cuda_axis_of(rooms, 1);
     if (!TO && held < cuda_axis_size(&all)) CUDA_TRY(cuda_fill(x->stream, rows, 0));
     if (held * groups * width == 0) return NULL;
     if (groups > 65535) return cuda_fail("not supported: over 65535 examples of experts' rows");
@@ -534,7 +534,7 @@ __global__ __launch_bounds__(SORTS) void list_rooms(room_copy v, int64_t most, b
     }
     if (threadIdx.x == 0) to.first[e] = (int)(next < most ? next : most);
     for (int64_t g = 0; g < v.groups; g++) {
-        int64_t taken = 0, first = (e * v.groups + g) * v.room;
+        int64_t taken = 0, first = (g * gridDim.x + e) * v.room;
         for (int64_t r0 = 0; r0 < v.n; r0 += SORTS) {
             int64_t r = r0 + threadIdx.x, l = -1;
             if (r < v.n) l = row_of(v.index[g * v.n + r], v.at.v, v.at.trap, v.at.op, v.at.line);
@@ -548,7 +548,7 @@ __global__ __launch_bounds__(SORTS) void list_rooms(room_copy v, int64_t most, b
     if (threadIdx.x == 0 && e + 1 == gridDim.x) to.first[e + 1] = (int)(next < most ? next : most);
 }
 
-// x[e,g,c,k], y[e,g,c,n], w[e,k,n] or, trans, [e,n,k]; *any: there is something to multiply.
+// x[g,e,c,k], y[g,e,c,n], w[e,k,n] or, trans, [e,n,k]; *any: there is something to multiply.
 static const char *rooms_of(cuda_context *x, const hap_op_call *c, const hap_tensor *y,
                             const hap_tensor *w, bool trans, experts *v, bool *any)
 {
@@ -561,13 +561,13 @@ static const char *rooms_of(cuda_context *x, const hap_op_call *c, const hap_ten
           c->out[0] == w};
     for (int d = 0; d < 3; d++)
         if (a->local[d] != y->local[d]) return cuda_fail("shapes do not fit");
-    if (w->local[0] != a->local[0] || w->local[1 + trans] != v->k || w->local[2 - trans] != v->n ||
-        index->local[0] != a->local[1])
+    if (w->local[0] != a->local[1] || w->local[1 + trans] != v->k || w->local[2 - trans] != v->n ||
+        index->local[0] != a->local[0])
         return cuda_fail("shapes do not fit");
     CUDA_TRY(make_lists(x, c, v, any));
     if (!*any) return NULL;
-    room_copy r = {NULL,        NULL, (const int64_t *)index->data, a->local[1], index->local[1], 0,
-                   a->local[2], place_of(x, c, a, 0)};
+    room_copy r = {NULL,        NULL, (const int64_t *)index->data, a->local[0], index->local[1], 0,
+                   a->local[2], place_of(x, c, a, 1)};
     list_rooms<<<(unsigned)v->held, SORTS, 0, x->stream>>>(r, v->rows, v->list);
     return launched();
 }
