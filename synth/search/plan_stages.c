@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "ir/variant.h"
-#include "synth/certify/check_stages.h"
-#include "synth/certify/modp.h"
 #include "synth/passes/arena_plan.h"
 #include "synth/passes/fuse.h"
 #include "synth/plan/buffer_names.h"
@@ -41,31 +39,6 @@ typedef struct planner {
     const syn_pins **pins;   // by stage; NULL: none
     double deadline;         // 0: none
 } planner;
-
-bool syn_prove_stages(hb_arena *a, syn_staged *p, hb_str *why)
-{
-    hb_arena *own = hb_arena_new();
-    const record **rec = HB_ARRAY(own, const record *, p->n);
-    bool ok = true, ran;
-    p->values_run = true;
-    for (int s = 0; s < p->n && ok; s++) {
-        hb_arena *stage = hb_arena_new(); // records are large, of messages little is kept
-        syn_program *x = p->stage[s].program;
-        const record *r = record_from_plan(stage, x);
-        const ir_graph *g = x->g;
-        const ir_factors *f = x->f;
-        if (g->micro_batches > 1) // once for both proofs
-            g = ir_unroll_factors(stage, g, g->micro_batches, &f);
-        ok = syn_check(a, g, f, r, why) && syn_check_modp(a, g, f, r, &ran, why);
-        if (!ok) *why = hb_fmt(a, "stage %d: %.*s", s, HB_ARG(*why));
-        p->values_run = p->values_run && ok && ran;
-        rec[s] = syn_record_of_ports(own, r);
-        hb_arena_free(stage);
-    }
-    ok = ok && syn_check_stages(a, p->g, p->cut, rec, why);
-    hb_arena_free(own);
-    return ok;
-}
 
 static hb_str stage_text(const planner *x, int s, hb_str why)
 {
