@@ -71,6 +71,17 @@ bool syn_same_machines(const cl_cluster *x, const cl_cluster *y)
 #define COPY(a, v)                                                                                 \
     ((v)->p = hb_copy((a), (v)->p, sizeof *(v)->p * (size_t)(v)->n), (v)->cap = (v)->n)
 
+ir_graph *syn_graph_for(hb_arena *a, const ir_graph *g)
+{
+    ir_graph *h = hb_copy(a, g, sizeof *g);
+    h->arena = a;
+    COPY(a, &h->tensors);
+    COPY(a, &h->nodes);
+    COPY(a, &h->updates);
+    COPY(a, &h->grads);
+    return h;
+}
+
 syn_program *syn_program_for(hb_arena *a, const syn_program *p, const ir_graph *g,
                              const cl_cluster *c)
 {

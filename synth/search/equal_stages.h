@@ -10,6 +10,8 @@
 bool syn_same_graph(const ir_graph *x, const ir_graph *y);
 // Are two clusters the same but for names?
 bool syn_same_machines(const cl_cluster *x, const cl_cluster *y);
+// A copy of a graph; strings are shared.
+ir_graph *syn_graph_for(hb_arena *a, const ir_graph *g);
 // A program of the same graph on the same machines, as that of others. Before its buffers and
 // kernels are named.
 syn_program *syn_program_for(hb_arena *a, const syn_program *p, const ir_graph *g,

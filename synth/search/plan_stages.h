@@ -33,7 +33,8 @@ syn_staged_result syn_plan_stages(hb_arena *a, ir_graph *step, const cl_cluster 
                                   const syn_stage_wish *wish, const cost_model *models,
                                   int *const *rank, const syn_options *o, hb_diag *d);
 
-// Stages that were planned in tries so far, whichever they are stages of. Lives in a.
+// Stages that were planned in tries so far, whichever they are stages of. Lives in a; so must the
+// models and pins of these tries.
 typedef struct syn_known_stages syn_known_stages;
 syn_known_stages *syn_known_stages_new(hb_arena *a);
 
