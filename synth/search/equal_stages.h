@@ -16,5 +16,8 @@ ir_graph *syn_graph_for(hb_arena *a, const ir_graph *g);
 // kernels are named.
 syn_program *syn_program_for(hb_arena *a, const syn_program *p, const ir_graph *g,
                              const cl_cluster *c);
+// A copy of a program that shares nothing with it but its graph, factors and cluster. Its buffers
+// have no names.
+syn_program *syn_program_kept(hb_arena *a, const syn_program *p);
 
 #endif

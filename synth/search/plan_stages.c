@@ -131,7 +131,7 @@ static bool take_known(planner *x, const known_stage *like, ir_graph *g, syn_res
         if (!ok) return true;
         out->program = syn_program_for(x->a, k->result.program, g, like->machines);
         if (k->depth == g->depth) return true;
-        syn_arena(out->program);
+        syn_arena_places(out->program);
         if (pool_overflow(out->program) <= 0) return true;
     }
     return false;
@@ -148,11 +148,12 @@ static syn_result search_stage(planner *x, int s, const known_stage *like)
     o.pins = like->pins;
     if (o.mesh == SYN_MESH_AUTO) o.mesh = like->mesh;
     if (x->deadline > 0) o.time_limit_sec = fmax(x->deadline - pool_now(), SYN_LEAST_TIME);
+    hb_arena *scratch = hb_arena_new();
     const ir_factors *f = ir_factorize(x->known->a, g);
-    syn_result res = syn_synthesize(x->known->a, g, f, &x->models[s], &o);
+    syn_result res = syn_synthesize(scratch, g, f, &x->models[s], &o);
     if (res.status == SYN_INFEASIBLE && o.mesh != x->o->mesh) {
         o.mesh = x->o->mesh;
-        res = syn_synthesize(x->known->a, g, f, &x->models[s], &o);
+        res = syn_synthesize(scratch, g, f, &x->models[s], &o);
     }
     if (res.status == SYN_OK) {
         cost_model own = x->models[s];
@@ -160,6 +161,12 @@ static syn_result search_stage(planner *x, int s, const known_stage *like)
         own.port_bandwidth = 0;
         (void)syn_simulate_plan(res.program, &own, &t);
     }
+    // Of the rest of the search only words are wanted.
+    if (res.program) res.program = syn_program_kept(x->known->a, res.program);
+    res.why = hb_str_n(x->known->a, res.why.p, res.why.n);
+    res.space = NULL;
+    res.plain = NULL;
+    hb_arena_free(scratch);
     return res;
 }
 
@@ -226,7 +233,7 @@ static void order(planner *x, syn_staged *p)
         int depth = depth_of(x, s, p->g->micro_batches);
         if (p->cut->graph[s]->depth != depth) {
             p->cut->graph[s]->depth = depth;
-            syn_arena(q);
+            syn_arena_places(q);
         }
         if (depth < least) least = depth;
         syn_order_1f1b(x->a, q, least);
@@ -267,7 +274,7 @@ static void take_programs(syn_staged *p, syn_program *const *program)
     for (int s = 0; s < p->n; s++) {
         if (!program[s]) continue;
         p->stage[s].program = program[s];
-        syn_arena(program[s]); // with as many places as the stage has now
+        syn_arena_places(program[s]); // with as many places as the stage has now
     }
 }
 
@@ -299,7 +306,7 @@ static void restore(syn_staged *p, const former *f)
         memcpy(q->order.p, f->part[s], sizeof *q->order.p * (size_t)q->order.n);
         if (p->cut->graph[s]->depth == f->depth[s]) continue;
         p->cut->graph[s]->depth = f->depth[s];
-        syn_arena(q);
+        syn_arena_places(q);
     }
 }
 
@@ -316,17 +323,20 @@ static bool faster_with(planner *x, syn_staged *p, syn_program *const *program)
 
 // Stages wait for each other less if gradients are sent first, and less still if weight gradients
 // wait until there is time; but inside them less is left to hide collectives, and more is held.
-// Takes what is faster: in all stages, and where they are few, in each.
+// Takes what is faster: in all stages, where the former may not gain if the latter does, and where
+// they are few, in each.
 static void move_weights(planner *x, syn_staged *p)
 {
     syn_program **one = HB_ARRAY(x->a, syn_program *, p->n);
-    bool few = p->n <= SYN_STAGE_MOVES;
-    for (int w = (int)x->o->weights + 1; w <= SYN_WEIGHTS_APART && !over(x); w++) {
-        syn_program **other = plan_weights(x, p, (syn_weight_gradients)w);
+    bool few = p->n <= SYN_STAGE_MOVES, gains = false;
+    for (int k = 0; k < 2 && (few || !gains) && !over(x); k++) {
+        syn_weight_gradients w = few == (k > 0) ? SYN_WEIGHTS_APART : SYN_WEIGHTS_LAST;
+        syn_program **other = w > x->o->weights ? plan_weights(x, p, w) : NULL;
         if (!other) continue;
         for (int s = 0; s < p->n; s++)
             one[s] = p->stage[s].program;
-        if (faster_with(x, p, other)) other = hb_copy(x->a, one, sizeof *one * (size_t)p->n);
+        gains = faster_with(x, p, other);
+        if (gains) other = hb_copy(x->a, one, sizeof *one * (size_t)p->n);
         for (int s = 0; s < p->n && few; s++) {
             memset(one, 0, sizeof *one * (size_t)p->n);
             one[s] = other[s];
