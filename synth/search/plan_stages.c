@@ -10,6 +10,7 @@
 #include "synth/price/simulate_plan.h"
 #include "synth/search/candidates.h"
 #include "synth/search/equal_stages.h"
+#include "synth/search/prove_stages.h"
 #include "synth/search/stage_orders.h"
 
 typedef struct known_stage {

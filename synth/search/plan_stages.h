@@ -46,7 +46,4 @@ syn_staged_result syn_try_stages(hb_arena *a, const ir_graph *variant, const cl_
                                  hb_diag *d);
 void syn_finish_stages(hb_arena *a, syn_staged_result *r);
 
-// The proof of all stages, as hapc check repeats it of their programs: rec by stage.
-bool syn_prove_stages(hb_arena *a, syn_staged *p, hb_str *why);
-
 #endif

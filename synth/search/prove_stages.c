@@ -1,3 +1,5 @@
+#include "synth/search/prove_stages.h"
+
 #include <string.h>
 
 #include "ir/variant.h"
@@ -5,7 +7,6 @@
 #include "synth/certify/check_stages.h"
 #include "synth/certify/modp.h"
 #include "synth/search/equal_stages.h"
-#include "synth/search/plan_stages.h"
 
 // --- equal records ---
 

@@ -41,6 +41,7 @@
 #include "synth/price/price_stages.h"
 #include "synth/search/equal_stages.h"
 #include "synth/search/plan_stages.h"
+#include "synth/search/prove_stages.h"
 #include "synth/search/stage_orders.h"
 #include "tests/support/cases.h"
 #include "tests/support/random_graph.h"
