@@ -7,7 +7,7 @@
 enum { EVERY = -1, OPEN = -2 }; // stages of a node: each that reads it; not known yet
 
 typedef struct cutter {
-    hb_arena *a;
+    hb_arena *a, *own; // of the graphs; of all that is below but ports
     const ir_graph *g;
     int n;
     const int *first;
@@ -20,6 +20,8 @@ typedef struct cutter {
     int **have;           // [stage][tensor of g]: tensor of the stage's graph, -1
     int **made;           // [stage][node of g]: node of the stage's graph, -1
     int **port;           // [stage][tensor of g]: port that it comes in through, -1
+    HB_VEC(int) value;    // by port: tensor of g
+    int *leaves, *next;   // by tensor of g: its first port; by port: the tensor's next one, -1
     bool **wanted;        // [stage][node of g]
     HB_VEC(int) * origin; // [stage], by node of its graph: the node of g that it is or serves
 } cutter;
@@ -195,8 +197,8 @@ static void set_update(cutter *x, int k)
 static void set_stages(cutter *x)
 {
     const ir_graph *g = x->g;
-    bool *inputs = given(x->a, g, IR_INPUT);
-    ir_layers(x->a, g, x->layer);
+    bool *inputs = given(x->own, g, IR_INPUT);
+    ir_layers(x->own, g, x->layer);
     for (int k = 0; k < g->nodes.n; k++) {
         x->stage[k] = inputs[k] ? EVERY : OPEN;
         if (g->nodes.p[k].phase == IR_FORWARD && x->layer[k] >= 0) set_forward(x, k);
@@ -250,6 +252,7 @@ static void want(cutter *x, int s, int t)
     }
     if (x->port[s][t] >= 0) return;
     x->port[s][t] = x->out->ports.n;
+    HB_PUSH(x->own, &x->value, t);
     HB_PUSH(x->a, &x->out->ports,
             (ir_port){.name = v->name, .from = from, .to = s, .turn = turn_of_port(x, t)});
     want(x, from, t);
@@ -264,6 +267,21 @@ static void set_ports(cutter *x)
         want(x, x->home[g->updates.p[u].tensor], g->updates.p[u].next);
     if (g->loss >= 0)
         want(x, stage_of_tensor(x, g->loss) < 0 ? 0 : stage_of_tensor(x, g->loss), g->loss);
+}
+
+// The ports of every value, in the order of the stages that they lead to.
+static void list_ports(cutter *x)
+{
+    int n = x->out->ports.n;
+    x->leaves = HB_ARRAY(x->own, int, x->g->tensors.n + 1);
+    x->next = HB_ARRAY(x->own, int, n + 1);
+    memset(x->leaves, -1, sizeof *x->leaves * (size_t)(x->g->tensors.n + 1));
+    for (int to = x->n - 1; to >= 0; to--)
+        for (int i = 0; i < n; i++) {
+            if (x->out->ports.p[i].to != to) continue;
+            x->next[i] = x->leaves[x->value.p[i]];
+            x->leaves[x->value.p[i]] = i;
+        }
 }
 
 // Does a micro-batch's part of a value go through it that is made of the whole batch, ahead of all
@@ -322,7 +340,7 @@ static int push(cutter *x, int s, ir_node n, const ir_tensor *like, int origin)
     n.out[0] = t;
     HB_PUSH(x->a, &g->tensors, y);
     HB_PUSH(x->a, &g->nodes, n);
-    HB_PUSH(x->a, &x->origin[s], origin);
+    HB_PUSH(x->own, &x->origin[s], origin);
     return id;
 }
 
@@ -337,7 +355,8 @@ static void send(cutter *x, int t, int port)
     ir_port *p = &x->out->ports.p[port];
     const ir_tensor *v = &x->g->tensors.p[t];
     const ir_node *of = v->producer >= 0 ? &x->g->nodes.p[v->producer] : NULL;
-    ir_node n = {.name = ir_names_take(x->names, hb_fmt(x->a, "%.*s#send", HB_ARG(v->name))),
+    hb_str name = ir_names_take(x->names, hb_fmt(x->own, "%.*s#send", HB_ARG(v->name)));
+    ir_node n = {.name = hb_str_n(x->a, name.p, name.n),
                  .op = IR_OP_send,
                  .phase = of ? of->phase : IR_FORWARD,
                  .n_in = 1,
@@ -376,11 +395,8 @@ static void recv(cutter *x, int s, int t, int reader)
 
 static void send_all(cutter *x, int s, int t, ir_turn turn)
 {
-    for (int to = 0; to < x->n; to++) {
-        int port = x->port[to][t];
-        if (port >= 0 && x->out->ports.p[port].from == s && x->out->ports.p[port].turn == turn)
-            send(x, t, port);
-    }
+    for (int port = x->leaves[t]; port >= 0; port = x->next[port])
+        if (x->out->ports.p[port].from == s && x->out->ports.p[port].turn == turn) send(x, t, port);
 }
 
 static void copy(cutter *x, int s, int k)
@@ -401,13 +417,13 @@ static void copy(cutter *x, int s, int k)
         HB_PUSH(x->a, &g->tensors, y);
     }
     HB_PUSH(x->a, &g->nodes, n);
-    HB_PUSH(x->a, &x->origin[s], k);
+    HB_PUSH(x->own, &x->origin[s], k);
 }
 
 static void leaves(cutter *x, int s)
 {
     const ir_graph *g = x->g;
-    bool *read = HB_ARRAY(x->a, bool, g->tensors.n + 1);
+    bool *read = HB_ARRAY(x->own, bool, g->tensors.n + 1);
     for (int k = 0; k < g->nodes.n; k++)
         for (int i = 0; x->wanted[s][k] && i < g->nodes.p[k].n_in; i++)
             read[g->nodes.p[k].in[i]] = true;
@@ -502,6 +518,23 @@ static void finish(cutter *x, int s)
     }
 }
 
+// The graph of a stage, with room for what it will have.
+static ir_graph *open_graph(cutter *x, int s)
+{
+    ir_graph *out = ir_empty_like(x->a, x->g);
+    int nodes = 0, tensors = 0;
+    for (int k = 0; k < x->g->nodes.n; k++) {
+        nodes += x->wanted[s][k];
+        tensors += x->wanted[s][k] ? x->g->nodes.p[k].n_out : 0;
+    }
+    for (int t = 0; t < x->g->tensors.n; t++)
+        tensors += is_home(x->g->tensors.p[t].kind) && x->home[t] == s;
+    HB_ROOM(x->a, &out->nodes, nodes + nodes / 8 + 8);
+    HB_ROOM(x->a, &out->tensors, tensors + tensors / 8 + 8);
+    out->step_nodes = 0; // as large as it is
+    return out;
+}
+
 static int **table(hb_arena *a, int n, int m, int value)
 {
     int **v = HB_ARRAY(a, int *, n);
@@ -517,30 +550,33 @@ ir_stages *ir_stages_cut(hb_arena *a, const ir_graph *g, int n, const int *first
 {
     hb_assert(n >= 1 && n <= IR_MAX_STAGES && first[0] == 0);
     int n_t = g->tensors.n, n_n = g->nodes.n;
-    cutter x = {.a = a, .g = g, .n = n, .first = first, .names = ir_names_new(a, g)};
+    hb_arena *own = hb_arena_new();
+    cutter x = {.a = a, .own = own, .g = g, .n = n, .first = first};
+    x.names = ir_names_new(own, g);
     x.out = HB_NEW(a, ir_stages);
     x.out->n = n;
     x.out->graph = HB_ARRAY(a, ir_graph *, n);
-    x.layer = HB_ARRAY(a, int, n_n + 1);
-    x.stage = HB_ARRAY(a, int, n_n + 1);
-    x.sent = HB_ARRAY(a, bool, n_n + 1);
-    x.home = HB_ARRAY(a, int, n_t + 1);
-    x.have = table(a, n, n_t, -1);
-    x.made = table(a, n, n_n, -1);
-    x.port = table(a, n, n_t, -1);
-    x.wanted = HB_ARRAY(a, bool *, n);
-    x.origin = hb_alloc(a, sizeof *x.origin * (size_t)n);
+    x.layer = HB_ARRAY(own, int, n_n + 1);
+    x.stage = HB_ARRAY(own, int, n_n + 1);
+    x.sent = HB_ARRAY(own, bool, n_n + 1);
+    x.home = HB_ARRAY(own, int, n_t + 1);
+    x.have = table(own, n, n_t, -1);
+    x.made = table(own, n, n_n, -1);
+    x.port = table(own, n, n_t, -1);
+    x.wanted = HB_ARRAY(own, bool *, n);
+    x.origin = hb_alloc(own, sizeof *x.origin * (size_t)n);
     for (int s = 0; s < n; s++)
-        x.wanted[s] = HB_ARRAY(a, bool, n_n + 1);
+        x.wanted[s] = HB_ARRAY(own, bool, n_n + 1);
     set_stages(&x);
     set_ports(&x);
-    if (!ports_are_legal(&x, d)) return NULL;
-    for (int s = 0; s < n; s++) {
-        x.out->graph[s] = ir_empty_like(a, g);
-        x.out->graph[s]->step_nodes = 0; // as large as it is
+    list_ports(&x);
+    bool legal = ports_are_legal(&x, d);
+    for (int s = 0; s < n && legal; s++) {
+        x.out->graph[s] = open_graph(&x, s);
         leaves(&x, s);
         nodes(&x, s);
         finish(&x, s);
     }
-    return x.out;
+    hb_arena_free(own);
+    return legal ? x.out : NULL;
 }

@@ -1,5 +1,7 @@
-"""Stages on GPUs: whether they are right, and how fast beside plans without stages and beside PyTorch's
-own pipelining. Hosts are emulated: sockets over the loopback device."""
+"""Stages on GPUs: whether they are right, how fast beside plans without stages and beside PyTorch's own
+pipelining, and where the time goes. Hosts are emulated: sockets over the loopback device."""
+
+import os
 
 from steps import models
 from steps.models import go, plan
@@ -35,6 +37,22 @@ def timed(m, name, graph, cluster, rows, *options):
     return None if ms == "none" else float(ms)
 
 
+def traced(m, name, *rows):
+    """Where a planned step's time goes: what ranks and messages took beside what the plan says."""
+    folder, events = m.path(f"plan.{name}"), m.path("stages.trace.json")
+    if m.left() < 75:
+        return
+    go(m, f"{name}.traced", folder, "--steps", "12", "--trace", events, "--seed", "1", *rows, cuda="stages=on", limit=70)
+    if not os.path.exists(events):
+        return
+    for what, command in (("ports", ["python3", "bench/steps/trace_ports.py", folder, events]),
+                          ("compare", [m.hapc, "compare", folder, events])):
+        done = m.run(f"{name}.{what}", command, 60)
+        for x in done.text().splitlines()[:48 if what == "compare" else None]:
+            line(m, "    " + x)
+    os.remove(events)
+
+
 def stages_speed(m):
     """GPT-2 XL, batch 64, bf16, on two emulated hosts: stages beside the plan without"""
     if m.gpus < 4:
@@ -44,6 +62,8 @@ def stages_speed(m):
     cluster, rows = models.cluster(m, 4, hosts=2), models.inputs(m, "gpt2", 128)
     ms = {how: timed(m, f"stages.xl.{how}", XL, cluster, rows, "--batch", "64", "--stages", how)
           for how in m.o.stages}
+    if ms.get("auto"):
+        traced(m, "stages.xl.auto", *rows)
     if all(ms.get(how) for how in ("off", "auto")):
         line(m, f"stages.xl: {ms['off'] / ms['auto']:.2f} times as fast as without stages (emulated)")
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "ir/variant.h"
+
 typedef struct glue {
     hb_arena *a;
     const ir_graph *step;
@@ -210,6 +212,51 @@ record *syn_record_of_ports(hb_arena *a, const record *r)
         HB_PUSH(a, &out->calls, end);
     }
     return out;
+}
+
+// As record_from_plan goes over a program.
+typedef struct messages {
+    hb_arena *a;
+    const syn_program *p;
+    syn_slot slot;
+    HB_VEC(int) end; // instructions that send or receive
+    record *out;
+} messages;
+
+// Those of a range, of micro-batch m.
+static void put_messages(messages *x, int first, int end, int m)
+{
+    for (int k = 0; k < x->end.n; k++) {
+        int i = x->end.p[k];
+        const ir_node *n = &x->p->g->nodes.p[x->p->instr.p[i].node];
+        ir_turn turn = x->p->instr.p[i].turn;
+        bool once = syn_once(x->p, &x->slot, i);
+        if (i < first || i >= end || (once && m != (turn == IR_BEFORE ? 0 : x->slot.times - 1)))
+            continue;
+        int n_attr = ir_op_of(n->op)->n_attr;
+        ir_attr *attr = HB_ARRAY(x->a, ir_attr, n_attr + 1);
+        for (int q = 0; q < n_attr; q++)
+            attr[q] = ir_in_slot(turn) && n->step != 0 ? ir_slot_attr(n, q, m) : n->attr[q];
+        HB_PUSH(x->a, &x->out->calls,
+                (rec_call){.kind = REC_OP, .op = (int)n->op, .attr = attr, .scratch = -1});
+    }
+}
+
+record *syn_messages_of(hb_arena *a, const syn_program *p)
+{
+    messages x = {.a = a, .p = p, .slot = syn_slot_of(p), .out = HB_NEW(a, record)};
+    const int from[] = {0, x.slot.first, x.slot.back, x.slot.weights, x.slot.end};
+    for (int i = 0; i < p->instr.n; i++)
+        if (p->instr.p[i].kind == SYN_OP &&
+            ir_op_of(p->g->nodes.p[p->instr.p[i].node].op)->flags & IR_PORT)
+            HB_PUSH(a, &x.end, i);
+    put_messages(&x, 0, x.slot.first, 0);
+    for (int i = 0; i < p->order.n; i++)
+        put_messages(&x, from[p->order.p[i].turn], from[p->order.p[i].turn + 1], p->order.p[i].m);
+    for (int m = 0; m < x.slot.times && p->order.n == 0; m++)
+        put_messages(&x, x.slot.first, x.slot.end, m);
+    put_messages(&x, x.slot.end, p->instr.n, x.slot.times);
+    return x.out;
 }
 
 static int64_t messages_of(const glue *g, const ir_port *p)

@@ -19,6 +19,8 @@
 
 // A stage's record without all that is proved of the stage by itself: calls that send or receive.
 record *syn_record_of_ports(hb_arena *a, const record *r);
+// The same of a plan, whose record would have many calls.
+record *syn_messages_of(hb_arena *a, const syn_program *p);
 
 // step: what was cut. rec: by stage, whole or of ports alone. Otherwise false, and *why is one
 // sentence.

@@ -300,3 +300,18 @@ void syn_arena(syn_program *p)
         again = place(p);
     }
 }
+
+void syn_arena_places(syn_program *p)
+{
+    int64_t local[CL_MAX_CLASSES] = {0};
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        local[c] = p->ring_at[c] + (p->g->depth > 1 ? p->g->depth : 1) * p->ring_bytes[c];
+    if (!fits(p, local, p->sym_bytes)) {
+        syn_arena(p);
+        return;
+    }
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        p->local_bytes[c] = local[c];
+        p->peak_bytes[c] = p->sym_bytes + local[c];
+    }
+}

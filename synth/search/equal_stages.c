@@ -71,6 +71,17 @@ bool syn_same_machines(const cl_cluster *x, const cl_cluster *y)
 #define COPY(a, v)                                                                                 \
     ((v)->p = hb_copy((a), (v)->p, sizeof *(v)->p * (size_t)(v)->n), (v)->cap = (v)->n)
 
+ir_graph *syn_graph_for(hb_arena *a, const ir_graph *g)
+{
+    ir_graph *h = hb_copy(a, g, sizeof *g);
+    h->arena = a;
+    COPY(a, &h->tensors);
+    COPY(a, &h->nodes);
+    COPY(a, &h->updates);
+    COPY(a, &h->grads);
+    return h;
+}
+
 syn_program *syn_program_for(hb_arena *a, const syn_program *p, const ir_graph *g,
                              const cl_cluster *c)
 {
@@ -86,5 +97,62 @@ syn_program *syn_program_for(hb_arena *a, const syn_program *p, const ir_graph *
     COPY(a, &q->pairs);
     q->order.p = NULL;
     q->order.n = q->order.cap = 0;
+    return q;
+}
+
+static int *ints(hb_arena *a, const int *v, int n)
+{
+    return v ? hb_copy(a, v, sizeof *v * (size_t)n) : NULL;
+}
+
+static syn_mesh *copy_mesh(hb_arena *a, const syn_mesh *m)
+{
+    syn_mesh *to = hb_copy(a, m, sizeof *m);
+    to->class_of = ints(a, m->class_of, m->n_ranks);
+    to->cluster_rank = ints(a, m->cluster_rank, m->n_ranks);
+    to->cluster_class = ints(a, m->cluster_class, m->n_classes);
+    for (int x = 0; x <= SYN_MAX_AXES; x++)
+        to->coord_class[x] = ints(a, m->coord_class[x],
+                                  x == SYN_BOTH   ? m->n_ranks
+                                  : x < m->n_axes ? m->size[x]
+                                                  : 1);
+    COPY(a, &to->cuts);
+    for (int k = 0; k < m->cuts.n; k++) {
+        syn_cut *cut = &to->cuts.p[k];
+        cut->table = hb_copy(a, cut->table, sizeof *cut->table * (size_t)cut->n);
+        cut->name = hb_str_n(a, cut->name.p, cut->name.n);
+    }
+    return to;
+}
+
+static void *copy_chunks(hb_arena *a, int (*chunk)[3], int n)
+{
+    return chunk ? hb_copy(a, chunk, sizeof *chunk * (size_t)n) : NULL;
+}
+
+syn_program *syn_program_kept(hb_arena *a, const syn_program *p)
+{
+    syn_program *q = syn_program_for(a, p, p->g, p->cluster);
+    q->mesh = copy_mesh(a, p->mesh);
+    q->home = ints(a, p->home, p->g->tensors.n);
+    q->grad = ints(a, p->grad, p->g->tensors.n);
+    q->strategy = hb_str_n(a, p->strategy.p, p->strategy.n);
+    q->dumps = hb_str_n(a, p->dumps.p, p->dumps.n);
+    for (int t = 0; t < q->tensors.n; t++)
+        q->tensors.p[t].name = (hb_str){0};
+    for (int i = 0; i < q->instr.n; i++) {
+        syn_instr *in = &q->instr.p[i];
+        in->in = ints(a, in->in, in->n_in);
+        in->out = ints(a, in->out, in->n_out);
+    }
+    for (int k = 0; k < q->loops.n; k++)
+        q->loops.p[k].name = hb_str_n(a, q->loops.p[k].name.p, q->loops.p[k].name.n);
+    for (int k = 0; k < q->families.n; k++)
+        q->families.p[k].member = ints(a, q->families.p[k].member, q->families.p[k].count);
+    for (int k = 0; k < q->pairs.n; k++) {
+        syn_pair *x = &q->pairs.p[k];
+        x->chunk = copy_chunks(a, x->chunk, x->n_chunks);
+        x->tiles.chunk = copy_chunks(a, x->tiles.chunk, x->tiles.n_chunks);
+    }
     return q;
 }

@@ -10,9 +10,14 @@
 bool syn_same_graph(const ir_graph *x, const ir_graph *y);
 // Are two clusters the same but for names?
 bool syn_same_machines(const cl_cluster *x, const cl_cluster *y);
+// A copy of a graph; strings are shared.
+ir_graph *syn_graph_for(hb_arena *a, const ir_graph *g);
 // A program of the same graph on the same machines, as that of others. Before its buffers and
 // kernels are named.
 syn_program *syn_program_for(hb_arena *a, const syn_program *p, const ir_graph *g,
                              const cl_cluster *c);
+// A copy of a program that shares nothing with it but its graph, factors and cluster. Its buffers
+// have no names.
+syn_program *syn_program_kept(hb_arena *a, const syn_program *p);
 
 #endif

@@ -4,14 +4,13 @@
 #include <string.h>
 
 #include "ir/variant.h"
-#include "synth/certify/check_stages.h"
-#include "synth/certify/modp.h"
 #include "synth/passes/arena_plan.h"
 #include "synth/passes/fuse.h"
 #include "synth/plan/buffer_names.h"
 #include "synth/price/simulate_plan.h"
 #include "synth/search/candidates.h"
 #include "synth/search/equal_stages.h"
+#include "synth/search/prove_stages.h"
 #include "synth/search/stage_orders.h"
 
 typedef struct known_stage {
@@ -19,11 +18,14 @@ typedef struct known_stage {
     const syn_pins *pins; // NULL: none
     const cl_cluster *machines;
     syn_weight_gradients weights;
+    syn_mesh_choice mesh; // that was asked for
+    bool brief;
     int depth; // that it was planned for
     syn_result result;
 } known_stage;
 
 struct syn_known_stages {
+    hb_arena *a;
     HB_VEC(known_stage) stage;
 };
 
@@ -37,35 +39,10 @@ typedef struct planner {
     int *const *rank;
     const syn_options *o;
     hb_diag *d;
-    syn_known_stages *known; // NULL: none
-    const syn_pins **pins;   // by stage; NULL: none
-    double deadline;         // 0: none
+    syn_known_stages *known;
+    const syn_pins **pins; // by stage; NULL: none
+    double deadline;       // 0: none
 } planner;
-
-bool syn_prove_stages(hb_arena *a, syn_staged *p, hb_str *why)
-{
-    hb_arena *own = hb_arena_new();
-    const record **rec = HB_ARRAY(own, const record *, p->n);
-    bool ok = true, ran;
-    p->values_run = true;
-    for (int s = 0; s < p->n && ok; s++) {
-        hb_arena *stage = hb_arena_new(); // records are large, of messages little is kept
-        syn_program *x = p->stage[s].program;
-        const record *r = record_from_plan(stage, x);
-        const ir_graph *g = x->g;
-        const ir_factors *f = x->f;
-        if (g->micro_batches > 1) // once for both proofs
-            g = ir_unroll_factors(stage, g, g->micro_batches, &f);
-        ok = syn_check(a, g, f, r, why) && syn_check_modp(a, g, f, r, &ran, why);
-        if (!ok) *why = hb_fmt(a, "stage %d: %.*s", s, HB_ARG(*why));
-        p->values_run = p->values_run && ok && ran;
-        rec[s] = syn_record_of_ports(own, r);
-        hb_arena_free(stage);
-    }
-    ok = ok && syn_check_stages(a, p->g, p->cut, rec, why);
-    hb_arena_free(own);
-    return ok;
-}
 
 static hb_str stage_text(const planner *x, int s, hb_str why)
 {
@@ -133,68 +110,86 @@ bool syn_stage_model(hb_arena *a, const cost_model *m, const bool *device, int *
 
 syn_known_stages *syn_known_stages_new(hb_arena *a)
 {
-    return HB_NEW(a, syn_known_stages);
+    syn_known_stages *k = HB_NEW(a, syn_known_stages);
+    k->a = a;
+    return k;
 }
 
-// A known plan of an equal stage, with as much room at least; or that there is none with less.
-static const known_stage *known_of(const planner *x, const ir_graph *g, const cl_cluster *c,
-                                   const syn_pins *pins, syn_weight_gradients weights)
+// A known plan for this stage, with as many places as it wants: the same stage's or, where memory
+// was no matter, that of one with more or fewer, if it fits. NULL program: there is none, with
+// fewer neither. False: not known.
+static bool take_known(planner *x, const known_stage *like, ir_graph *g, syn_result *out)
 {
-    for (int i = 0; x->known && i < x->known->stage.n; i++) {
+    for (int i = 0; i < x->known->stage.n; i++) {
         const known_stage *k = &x->known->stage.p[i];
         bool ok = k->result.status == SYN_OK;
-        if (k->weights == weights && (ok ? k->depth >= g->depth : k->depth <= g->depth) &&
-            syn_same_machines(c, k->machines) && syn_same_graph(g, k->g) &&
-            syn_pins_same(pins, k->pins, g->tensors.n))
-            return k;
+        if (k->weights != like->weights || k->mesh != like->mesh || k->brief != like->brief ||
+            !syn_same_machines(like->machines, k->machines) || !syn_same_graph(g, k->g) ||
+            !syn_pins_same(like->pins, k->pins, g->tensors.n) ||
+            (ok ? k->result.tight && k->depth != g->depth : k->depth > g->depth))
+            continue;
+        *out = k->result;
+        if (!ok) return true;
+        out->program = syn_program_for(x->a, k->result.program, g, like->machines);
+        if (k->depth == g->depth) return true;
+        syn_arena_places(out->program);
+        if (pool_overflow(out->program) <= 0) return true;
     }
-    return NULL;
+    return false;
 }
 
-// Keeps a stage as it was planned: its plan may be placed anew and named.
-static void learn(planner *x, const ir_graph *g, const cl_cluster *c, const syn_pins *pins,
-                  syn_weight_gradients weights, const syn_result *r)
+// The stage's search. What comes in is no work of the stage: it is counted in the search, so that
+// no more comes than is read, and with the messages.
+static syn_result search_stage(planner *x, int s, const known_stage *like)
 {
-    if (!x->known || (r->status != SYN_OK && r->status != SYN_INFEASIBLE)) return;
-    known_stage k = {g, pins, c, weights, g->depth, *r};
-    if (r->status == SYN_OK) k.result.program = syn_program_for(x->a, r->program, g, c);
-    HB_PUSH(x->a, &x->known->stage, k);
-}
-
-// What comes in is no work of the stage: it is counted in the search, so that no more comes than is
-// read, and with the messages.
-static syn_result plan_graph(planner *x, syn_staged *p, int s, syn_weight_gradients weights)
-{
-    ir_graph *g = p->cut->graph[s];
     syn_options o = *x->o;
+    const ir_graph *g = like->g;
     o.baselines = false;
-    o.weights = weights;
-    o.pins = pins_of(x, s);
-    const cl_cluster *c = x->models[s].cluster;
-    const known_stage *known = known_of(x, g, c, o.pins, weights);
-    if (known) {
-        syn_result res = known->result;
-        if (res.program) res.program = syn_program_for(x->a, res.program, g, c);
-        if (res.program) g->depth = known->depth;
-        return res;
-    }
-    if (o.mesh == SYN_MESH_AUTO) o.mesh = x->wish[s].mesh;
+    o.weights = like->weights;
+    o.pins = like->pins;
+    if (o.mesh == SYN_MESH_AUTO) o.mesh = like->mesh;
     if (x->deadline > 0) o.time_limit_sec = fmax(x->deadline - pool_now(), SYN_LEAST_TIME);
-    const ir_factors *f = ir_factorize(x->a, g);
-    syn_result res = syn_synthesize(x->a, g, f, &x->models[s], &o);
+    hb_arena *scratch = hb_arena_new();
+    const ir_factors *f = ir_factorize(x->known->a, g);
+    syn_result res = syn_synthesize(scratch, g, f, &x->models[s], &o);
     if (res.status == SYN_INFEASIBLE && o.mesh != x->o->mesh) {
         o.mesh = x->o->mesh;
-        res = syn_synthesize(x->a, g, f, &x->models[s], &o);
+        res = syn_synthesize(scratch, g, f, &x->models[s], &o);
     }
-    p->plan_sec += res.plan_sec;
     if (res.status == SYN_OK) {
         cost_model own = x->models[s];
         cost_timeline t;
         own.port_bandwidth = 0;
         (void)syn_simulate_plan(res.program, &own, &t);
     }
-    learn(x, g, c, o.pins, weights, &res);
+    // Of the rest of the search only words are wanted.
+    if (res.program) res.program = syn_program_kept(x->known->a, res.program);
+    res.why = hb_str_n(x->known->a, res.why.p, res.why.n);
+    res.space = NULL;
+    res.plain = NULL;
+    hb_arena_free(scratch);
     return res;
+}
+
+// A plan of a stage's graph. It is kept as it was found: it may be placed anew and named.
+static syn_result plan_graph(planner *x, syn_staged *p, int s, syn_weight_gradients weights)
+{
+    ir_graph *g = p->cut->graph[s];
+    known_stage k = {.pins = pins_of(x, s),
+                     .machines = x->models[s].cluster,
+                     .weights = weights,
+                     .mesh = x->wish[s].mesh,
+                     .brief = x->o->brief,
+                     .depth = g->depth};
+    if (take_known(x, &k, g, &k.result)) return k.result;
+    k.g = syn_graph_for(x->known->a, g);
+    k.result = search_stage(x, s, &k);
+    p->plan_sec += k.result.plan_sec;
+    if (k.result.status == SYN_OK || k.result.status == SYN_INFEASIBLE)
+        HB_PUSH(x->known->a, &x->known->stage, k);
+    if (k.result.status == SYN_OK)
+        k.result.program = syn_program_for(x->a, k.result.program, g, k.machines);
+    return k.result;
 }
 
 // One stage on its machines.
@@ -239,7 +234,7 @@ static void order(planner *x, syn_staged *p)
         int depth = depth_of(x, s, p->g->micro_batches);
         if (p->cut->graph[s]->depth != depth) {
             p->cut->graph[s]->depth = depth;
-            syn_arena(q);
+            syn_arena_places(q);
         }
         if (depth < least) least = depth;
         syn_order_1f1b(x->a, q, least);
@@ -280,7 +275,7 @@ static void take_programs(syn_staged *p, syn_program *const *program)
     for (int s = 0; s < p->n; s++) {
         if (!program[s]) continue;
         p->stage[s].program = program[s];
-        syn_arena(program[s]); // with as many places as the stage has now
+        syn_arena_places(program[s]); // with as many places as the stage has now
     }
 }
 
@@ -312,7 +307,7 @@ static void restore(syn_staged *p, const former *f)
         memcpy(q->order.p, f->part[s], sizeof *q->order.p * (size_t)q->order.n);
         if (p->cut->graph[s]->depth == f->depth[s]) continue;
         p->cut->graph[s]->depth = f->depth[s];
-        syn_arena(q);
+        syn_arena_places(q);
     }
 }
 
@@ -329,17 +324,20 @@ static bool faster_with(planner *x, syn_staged *p, syn_program *const *program)
 
 // Stages wait for each other less if gradients are sent first, and less still if weight gradients
 // wait until there is time; but inside them less is left to hide collectives, and more is held.
-// Takes what is faster: in all stages, and where they are few, in each.
+// Takes what is faster: in all stages, where the former may not gain if the latter does, and where
+// they are few, in each.
 static void move_weights(planner *x, syn_staged *p)
 {
     syn_program **one = HB_ARRAY(x->a, syn_program *, p->n);
-    bool few = p->n <= SYN_STAGE_MOVES;
-    for (int w = (int)x->o->weights + 1; w <= SYN_WEIGHTS_APART && !over(x); w++) {
-        syn_program **other = plan_weights(x, p, (syn_weight_gradients)w);
+    bool few = p->n <= SYN_STAGE_MOVES, gains = false;
+    for (int k = 0; k < 2 && (few || !gains) && !over(x); k++) {
+        syn_weight_gradients w = few == (k > 0) ? SYN_WEIGHTS_APART : SYN_WEIGHTS_LAST;
+        syn_program **other = w > x->o->weights ? plan_weights(x, p, w) : NULL;
         if (!other) continue;
         for (int s = 0; s < p->n; s++)
             one[s] = p->stage[s].program;
-        if (faster_with(x, p, other)) other = hb_copy(x->a, one, sizeof *one * (size_t)p->n);
+        gains = faster_with(x, p, other);
+        if (gains) other = hb_copy(x->a, one, sizeof *one * (size_t)p->n);
         for (int s = 0; s < p->n && few; s++) {
             memset(one, 0, sizeof *one * (size_t)p->n);
             one[s] = other[s];

@@ -33,7 +33,8 @@ syn_staged_result syn_plan_stages(hb_arena *a, ir_graph *step, const cl_cluster 
                                   const syn_stage_wish *wish, const cost_model *models,
                                   int *const *rank, const syn_options *o, hb_diag *d);
 
-// Stages that were planned in tries so far, whichever they are stages of. Lives in a.
+// Stages that were planned in tries so far, whichever they are stages of. Lives in a; so must the
+// models and pins of these tries.
 typedef struct syn_known_stages syn_known_stages;
 syn_known_stages *syn_known_stages_new(hb_arena *a);
 
@@ -44,8 +45,5 @@ syn_staged_result syn_try_stages(hb_arena *a, const ir_graph *variant, const cl_
                                  int *const *rank, const syn_options *o, syn_known_stages *known,
                                  hb_diag *d);
 void syn_finish_stages(hb_arena *a, syn_staged_result *r);
-
-// The proof of all stages, as hapc check repeats it of their programs: rec by stage.
-bool syn_prove_stages(hb_arena *a, syn_staged *p, hb_str *why);
 
 #endif

@@ -26,6 +26,12 @@ typedef struct found { // the quickest pipeline of one table
     int64_t micro;
 } found;
 
+typedef struct variant { // of the step
+    int64_t micro;
+    const bool *again;
+    ir_graph *g;
+} variant;
+
 typedef struct searcher {
     hb_arena *a;
     ir_graph *step;
@@ -42,7 +48,8 @@ typedef struct searcher {
     syn_staged_result lead;
     hb_arena *of_lead;
     found lead_found;
-    syn_known_stages *stages;
+    syn_known_stages *stages; // of all plans
+    HB_VEC(variant) variants;
     double lead_sec;
     double planned; // seconds of what was planned last
     const syn_whole_plan *whole;
@@ -373,9 +380,10 @@ static bool many(const found *f)
 }
 
 // Which devices a pipeline's stages have.
-static bool take_devices(searcher *x, hb_arena *a, const found *f, syn_stage_wish *wish,
-                         cost_model *model, int **rank)
+static bool take_devices(searcher *x, const found *f, syn_stage_wish *wish, cost_model *model,
+                         int **rank)
 {
+    hb_arena *a = x->a;
     int group[IR_MAX_STAGES];
     for (int s = 0; s < f->plan.n; s++)
         group[s] = f->group[f->plan.stage[s].option];
@@ -391,10 +399,10 @@ static bool take_devices(searcher *x, hb_arena *a, const found *f, syn_stage_wis
 }
 
 // By block: is it computed again, as its stage has it? Layers are blocks where there are such.
-static const bool *blocks_again(const searcher *x, hb_arena *a, const found *f)
+static const bool *blocks_again(const searcher *x, const found *f)
 {
     if (x->o->again) return x->o->again;
-    bool *again = HB_ARRAY(a, bool, x->step->n_blocks + 1);
+    bool *again = HB_ARRAY(x->a, bool, x->step->n_blocks + 1);
     for (int s = 0; s < f->plan.n; s++) {
         const pl_stage *v = &f->plan.stage[s];
         for (int l = v->first; l < v->first + v->n_layers && l < x->step->n_blocks; l++)
@@ -403,8 +411,20 @@ static const bool *blocks_again(const searcher *x, hb_arena *a, const found *f)
     return again;
 }
 
-static syn_staged_result plan_found(searcher *x, hb_arena *a, syn_known_stages *known,
-                                    const found *f)
+static ir_graph *variant_of(searcher *x, const found *f)
+{
+    const bool *again = blocks_again(x, f);
+    size_t blocks = (size_t)x->step->n_blocks + 1;
+    for (int i = 0; i < x->variants.n; i++)
+        if (x->variants.p[i].micro == f->micro &&
+            memcmp(x->variants.p[i].again, again, blocks) == 0)
+            return x->variants.p[i].g;
+    ir_graph *g = ir_variant(x->a, x->step, f->micro, again, x->d);
+    if (g) HB_PUSH(x->a, &x->variants, (variant){f->micro, again, g});
+    return g;
+}
+
+static syn_staged_result plan_found(searcher *x, hb_arena *a, const found *f)
 {
     syn_staged_result r = {.status = SYN_INFEASIBLE};
     syn_stage_wish wish[IR_MAX_STAGES];
@@ -414,15 +434,16 @@ static syn_staged_result plan_found(searcher *x, hb_arena *a, syn_known_stages *
     o.all_devices = o.all_devices || many(f);
     o.brief = many(f);
     set_time_left(x, &o);
-    ir_graph *v = ir_variant(a, x->step, f->micro, blocks_again(x, a, f), x->d);
-    if (!v || !take_devices(x, a, f, wish, model, rank)) return r;
+    ir_graph *v = variant_of(x, f);
+    if (!v || !take_devices(x, f, wish, model, rank)) return r;
+    syn_known_stages *known = x->o->pins ? syn_known_stages_new(a) : x->stages;
     return syn_try_stages(a, v, x->m->cluster, f->plan.n, wish, model, rank, &o, known, x->d);
 }
 
 // Plans a pipeline in full. Whether it takes the lead.
-static bool try_plan(searcher *x, hb_arena *a, syn_known_stages *known, const found *f)
+static bool try_plan(searcher *x, hb_arena *a, const found *f)
 {
-    syn_staged_result r = plan_found(x, a, known, f);
+    syn_staged_result r = plan_found(x, a, f);
     if (x->o->log && r.plan)
         fprintf(x->o->log, "stages: %d planned: %.6g ms, %.6g by the table\n", f->plan.n,
                 r.plan->predicted_sec * 1e3, f->plan.sec * 1e3);
@@ -461,7 +482,7 @@ static void move_layers(searcher *x, found *f)
             if (!move_layer(f, i / 2, i % 2, &g)) continue;
             if (g.plan.sec > f->plan.sec * SYN_STAGE_FAR) continue;
             tries++;
-            if (!try_plan(x, x->of_lead, x->stages, &g)) continue;
+            if (!try_plan(x, x->of_lead, &g)) continue;
             *f = g;
             gains = true;
         }
@@ -497,8 +518,7 @@ static void plan_best(searcher *x, int first, bool some)
         if ((x->lead.plan && over(x)) || hb_diag_count(x->d) > 0) break;
         if (f[n].plan.sec > x->lead_sec * SYN_STAGE_NEAR) break;
         hb_arena *a = hb_arena_within(x->a);
-        syn_known_stages *known = syn_known_stages_new(a);
-        bool leads = try_plan(x, a, known, &f[n]);
+        bool leads = try_plan(x, a, &f[n]);
         more = some || x->planned > f[n].plan.sec * SYN_STAGE_NEAR;
         if (!leads) {
             hb_arena_free(a);
@@ -506,7 +526,6 @@ static void plan_best(searcher *x, int first, bool some)
         }
         if (x->of_lead) hb_arena_free(x->of_lead);
         x->of_lead = a;
-        x->stages = known;
         x->lead_found = f[n];
     }
     memmove(f, f + n, sizeof *f * (size_t)(x->found.n - first - n));
@@ -591,6 +610,7 @@ syn_staged_result syn_search_stages(hb_arena *a, ir_graph *step, const cost_mode
     x.lead.why = (hb_str){0};
     x.why = HB_STR("no stages fit in memory");
     x.groups = syn_groups_new(a, m, d);
+    x.stages = syn_known_stages_new(a);
     look_at_groups(&x);
     if (isinf(worth) && isinf(x.best)) x.lead.why = x.why;
     if (x.lead.plan && hb_diag_count(d) == 0) move_layers(&x, &x.lead_found);

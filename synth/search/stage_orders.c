@@ -18,6 +18,7 @@ typedef struct chooser {
 // The orders of one try.
 typedef struct orders {
     double sec;
+    bool free;         // more under way than was allowed would change nothing
     int64_t under_way; // in all stages
     int *depth;        // by stage
     cost_slot **slot;  // by stage
@@ -70,9 +71,11 @@ static void keep(chooser *x, const orders *o)
 {
     for (int s = 0; s < x->p->n; s++) {
         syn_program *q = x->p->stage[s].program;
-        q->order.n = 0;
-        for (int i = 0; i < n_parts(x, s); i++)
-            HB_PUSH(x->a, &q->order, (syn_slot_part){o->slot[s][i].m, o->slot[s][i].turn});
+        int n = n_parts(x, s);
+        if (q->order.cap < n) HB_ROOM(x->a, &q->order, n);
+        for (int i = 0; i < n; i++)
+            q->order.p[i] = (syn_slot_part){o->slot[s][i].m, o->slot[s][i].turn};
+        q->order.n = n;
     }
 }
 
@@ -112,8 +115,11 @@ static orders played(chooser *x, double times, double idle)
         if (ir_in_slot(q->turn)) port[n_ports++] = (cost_pipe_port){q->from, q->to, p->port_sec[i]};
     }
     cost_order_slots(x->own, p->n, stage, n_ports, port, x->micro, idle, o.slot, o.depth);
-    for (int s = 0; s < p->n; s++)
+    o.free = true;
+    for (int s = 0; s < p->n; s++) {
         o.under_way += o.depth[s];
+        o.free = o.free && (o.depth[s] < stage[s].depth || stage[s].depth == x->most[s]);
+    }
     keep(x, &o);
     o.sec = syn_price_orders(x->prices);
     return o;
@@ -126,7 +132,7 @@ static void take(chooser *x, const orders *o)
         syn_program *q = x->p->stage[s].program;
         if (q->g->depth == o->depth[s]) continue;
         x->p->cut->graph[s]->depth = o->depth[s];
-        syn_arena(q);
+        syn_arena_places(q);
     }
     syn_price_orders(x->prices);
 }
@@ -151,10 +157,14 @@ void syn_choose_orders(hb_arena *a, syn_staged *p, const int *most)
         any = any || apart(p->stage[s].program);
     }
     try[0] = as_planned(&x);
+    bool free[2] = {false};
     for (int k = 0; k < SYN_DEPTH_TRIES + any && p->n > 1; k++)
-        for (int idle = 0; idle <= any; idle++)
-            try[n++] =
+        for (int idle = 0; idle <= any; idle++) {
+            if (free[idle]) continue;
+            try[n] =
                 played(&x, k < SYN_DEPTH_TRIES ? 1 + k * SYN_DEPTH_STEP : (double)INFINITY, idle);
+            free[idle] = try[n++].free;
+        }
     for (int k = 1; k < n; k++)
         if (try[k].sec < try[best].sec) best = k;
     double near = try[best].sec * (1 + SYN_DEPTH_NEAR);

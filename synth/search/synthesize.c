@@ -219,6 +219,7 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
     // The chosen plan's cost in the optimum's space: its choice, where that has its shardings and
     // states (where any parameter may be cut, small ones may lie in states that the space lacks).
     bool shared = won.fits && won.space->strategy == optimum.space->strategy;
+    if (p->opt->brief) return optimum; // nobody asks for the bounds
     bool inside =
         won.space->weight_comm == 1 && syn_strategy_of(won.space->strategy)->params != SYN_CUT_ANY;
     bounding b = {p, &optimum,
@@ -360,7 +361,7 @@ static void finish(pool *p, syn_result *r)
     r->program = other && e.other.sec < r->plain_sec ? e.other.program : e.plain.program;
     if (syn_prove(p->arena, r->program, p->opt, &p->rejected)) {
         r->predicted_sec = syn_simulate_plan(r->program, p->m, &r->timeline);
-        what_speed_brings(r);
+        if (!p->opt->brief) what_speed_brings(r);
     } else if (!p->doubtful) {
         p->doubtful = p->careful = true;
         pool_explore(p);

@@ -3,8 +3,10 @@
 //  one_stage   one stage without micro-batches takes what the same plan takes without stages; with
 //              them what its simulator says of it
 //  equal       stages that are equal but for names and places take the same time
-//  random      random stacks of layers in 2 to 4 stages on unequal machines: all are proved; what
-//              they do when adds up to their step, no message is read before it is there
+//  equal_faults  a fault is found in whichever of two equal stages it is
+//  random      random stacks of layers in 2 to 4 stages on unequal machines: all are proved, by few
+//              micro-batches and with all of them; what they do when adds up to their step, no
+//              message is read before it is there
 //  orders      every order of slots with one part dropped, done twice or moved is rejected, unless
 //              each micro-batch is done once, forward before backward before weight gradients that
 //              are apart, no more of them are under way than the ring has places, and sums go in
@@ -32,12 +34,14 @@
 #include <string.h>
 
 #include "ir/variant.h"
+#include "synth/certify/check_slots.h"
 #include "synth/certify/check_stages.h"
 #include "synth/passes/arena_plan.h"
 #include "synth/passes/workspace.h"
 #include "synth/price/price_stages.h"
 #include "synth/search/equal_stages.h"
 #include "synth/search/plan_stages.h"
+#include "synth/search/prove_stages.h"
 #include "synth/search/stage_orders.h"
 #include "tests/support/cases.h"
 #include "tests/support/random_graph.h"
@@ -210,6 +214,33 @@ static void check_pieces(hb_arena *a, const syn_staged *p)
         }
 }
 
+// Messages of a plan are those of its record.
+static void check_messages(hb_arena *a, const syn_staged *p)
+{
+    for (int s = 0; s < p->n; s++) {
+        const record *x = syn_messages_of(a, p->stage[s].program),
+                     *y = syn_record_of_ports(a, record_from_plan(a, p->stage[s].program));
+        ck_assert_int_eq(x->calls.n, y->calls.n);
+        for (int i = 0; i < x->calls.n; i++) {
+            const rec_call *k = &x->calls.p[i], *l = &y->calls.p[i];
+            ck_assert_int_eq(k->op, l->op);
+            for (int q = 0; q < ir_op_of((ir_op)k->op)->n_attr; q++)
+                ck_assert_int_eq(k->attr[q].i, l->attr[q].i);
+        }
+    }
+}
+
+// What is proved of few micro-batches holds of all.
+static void check_few_slots(hb_arena *a, const syn_staged *p)
+{
+    hb_str why = {0};
+    for (int s = 0; s < p->n; s++) {
+        const syn_program *x = p->stage[s].program;
+        ck_assert_msg(syn_check_slots(a, x, &why), "%.*s", HB_ARG(why));
+        ck_assert_msg(syn_check(a, x->g, x->f, record_from_plan(a, x), &why), "%.*s", HB_ARG(why));
+    }
+}
+
 START_TEST(random_plans)
 {
     int n_cases = test_cases(6, 40, 300);
@@ -233,6 +264,8 @@ START_TEST(random_plans)
             planned(a, g, n, first, 1 << random_below(&r, 4), strategies[random_below(&r, 4)]);
         ck_assert_msg(x.plan, "case %d: %.*s", k, HB_ARG(x.why));
         check_pieces(a, x.plan);
+        check_messages(a, x.plan);
+        check_few_slots(a, x.plan);
         hb_arena_free(a);
     }
 }
@@ -286,6 +319,46 @@ static bool ascending(const syn_program *p)
         if (p->order.p[i].turn == IR_SLOT && p->order.p[i].m != next++) return false;
     return true;
 }
+
+// A fault is found in whichever of two equal stages it is.
+START_TEST(equal_faults)
+{
+    hb_arena *a = hb_arena_new();
+    const int64_t width[9] = {8, 8, 8, 8, 8, 8, 8, 8, 8};
+    syn_staged *p =
+        must_plan(a, small_mlp(a, 16, 8, width), 4, (const int[]){0, 2, 4, 6}, 8, "auto");
+    int rejected = 0;
+    ck_assert(proved(p));
+    ck_assert_int_eq(p->stage[1].program->instr.n, p->stage[2].program->instr.n);
+    for (int i = 0; i < p->stage[1].program->instr.n; i++) {
+        bool is[2];
+        for (int s = 0; s < 2; s++) {
+            syn_instr *in = &p->stage[1 + s].program->instr.p[i];
+            const syn_instr was = *in;
+            in->in = hb_copy(a, was.in, sizeof *was.in * (size_t)(was.n_in + 1));
+            in->out = hb_copy(a, was.out, sizeof *was.out * (size_t)(was.n_out + 1));
+            if (was.n_in > 1) {
+                in->in[0] = was.in[1];
+                in->in[1] = was.in[0];
+            } else if (was.n_out > 0) {
+                in->out[0] = was.n_in > 0 ? was.in[0] : 0;
+            }
+            is[s] = proved(p);
+            *in = was;
+        }
+        ck_assert_msg(is[0] == is[1], "instruction %d", i);
+        rejected += !is[0];
+    }
+    for (int c = 0; c < p->stage[2].program->mesh->n_classes; c++) { // memory is its own, too
+        p->stage[2].program->local_bytes[c] -= 1;
+        ck_assert(!proved(p));
+        p->stage[2].program->local_bytes[c] += 1;
+    }
+    ck_assert_int_gt(rejected, 10);
+    ck_assert(proved(p));
+    hb_arena_free(a);
+}
+END_TEST
 
 START_TEST(orders)
 {
@@ -757,6 +830,7 @@ int main(void)
     tcase_set_timeout(t, 240);
     tcase_add_test(t, one_stage);
     tcase_add_test(t, equal_stages);
+    tcase_add_test(t, equal_faults);
     tcase_add_test(t, random_plans);
     tcase_add_loop_test(t, orders, 0, 2);
     tcase_add_test(t, apart);
