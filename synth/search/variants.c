@@ -140,9 +140,11 @@ static int count(const planner *p, const bool *again)
 static void note_ending(planner *p, int64_t chunks, const bool *again, const syn_result *r)
 {
     const bool *own = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
-    HB_PUSH(p->a, &p->endings, (ending){chunks, own, r->predicted_sec, r->lead});
-    if (r->other_sec > 0 && r->other_sec < SYN_OTHER_FAR * r->predicted_sec)
-        HB_PUSH(p->a, &p->endings, (ending){chunks, own, r->other_sec, r->other_lead});
+    double far = SYN_OTHER_FAR * (r->end.sec > 0 ? r->end.sec : r->predicted_sec);
+    const struct syn_end *end[] = {&r->end, &r->other_end, &r->paired_end, &r->near_end};
+    for (int i = 0; i < 4; i++)
+        if (end[i]->sec > 0 && end[i]->sec < far)
+            HB_PUSH(p->a, &p->endings, (ending){chunks, own, end[i]->sec, end[i]->lead, i >= 2});
 }
 
 static void note_old(planner *p, const syn_result *r, double plain)
