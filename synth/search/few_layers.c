@@ -25,7 +25,7 @@ static ending *next_ending(const planner *whole, planner *few, const bool *done,
 {
     bool kept = planner_fits(whole) && whole->plain_sec <= few->plain_sec * SYN_PROMISE;
     double gain = kept ? 1 + SYN_WISH_GAIN : 1 - SYN_WISH_GAIN, beat = planner_to_beat(whole);
-    if (paired) gain = 1;
+    if (paired) gain = 1 + SYN_FEWER_WORTH;
     if (paired && whole->any && whole->best.status == SYN_OK)
         beat = fmin(beat, whole->best.predicted_sec);
     ending *next = NULL;
@@ -76,25 +76,63 @@ static int count(const planner *p, const bool *again)
     return n;
 }
 
+static int64_t chunks_of(const ir_graph *g)
+{
+    return g->micro_batches > 1 ? g->micro_batches : 1;
+}
+
+// Where less fits than few layers promised: all blocks computed again, from where that ends.
+static void all_again(planner *p, planner *few, const ending *e)
+{
+    int n = p->step->n_blocks;
+    bool *all = HB_ARRAY(p->a, bool, n + 1);
+    memset(all, true, (size_t)n);
+    if (p->plain->g->recomputed.n == n) return;
+    int64_t chunks = chunks_of(p->plain->g);
+    syn_lead lead = e->lead;
+    int first = few->endings.n;
+    planner_plan(few, chunks, all, NULL);
+    if (few->endings.n > first) lead = few->endings.p[first].lead;
+    planner_plan(p, chunks, all, &lead);
+}
+
 // A block of few layers stands for several: of those that the best plan computes again as many are
 // kept as seem to find room, where the search among few layers ended.
 static void keep_more(planner *p, const syn_lead *lead)
 {
     static const double share[] = {SYN_WISH_SHARES};
     const syn_program *last = NULL;
+    int n = p->step->n_blocks;
     while (planner_fits(p) && p->plain != last && !planner_is_over(p)) {
         last = p->plain;
         ir_again parts = ir_again_of(p->a, last->g);
         syn_blocks b = syn_blocks_of(p->a, last, &parts);
-        bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
+        bool *again = HB_ARRAY(p->a, bool, n + 1);
         int before = count(p, b.again);
         for (size_t i = 0; i < sizeof share / sizeof *share && p->plain == last; i++) {
             double sec;
             if (!syn_blocks_choose(&b, share[i], again, &sec) || count(p, again) >= before) break;
-            int64_t chunks = last->g->micro_batches > 1 ? last->g->micro_batches : 1;
-            planner_plan(p, chunks, again, lead);
+            planner_plan(p, chunks_of(last->g), again, lead);
         }
     }
+}
+
+// Endings, planned whole. The one that led to the best plan; NULL: none did.
+static const ending *plan_endings(planner *p, planner *few)
+{
+    const ending *led = NULL;
+    bool *done = HB_ARRAY(p->a, bool, few->endings.n + 1);
+    bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
+    for (int paired = 0; paired < 2; paired++)
+        for (int n = 0; n < SYN_ENDINGS - paired; n++) {
+            ending *e = next_ending(p, few, done, paired);
+            if (!e) break;
+            done[e - few->endings.p] = true;
+            for (int b = 0; b < p->step->n_blocks; b++)
+                again[b] = e->again[few->step->few_of[b]];
+            if (planner_plan(p, e->chunks, p->o->again ? p->o->again : again, &e->lead)) led = e;
+        }
+    return led;
 }
 
 // The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
@@ -103,7 +141,6 @@ static void keep_more(planner *p, const syn_lead *lead)
 static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
 {
     syn_options quick = *p->o;
-    quick.no_pairs = p->o->no_pairs;
     quick.baselines = false;
     quick.after_few = false;
     quick.wary = wary;
@@ -120,19 +157,14 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     p->spent += few.spent;
     p->hopeless = few.hopeless;
     if (p->hopeless) return false;
-    bool *done = HB_ARRAY(p->a, bool, few.endings.n + 1);
-    bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
-    const syn_lead *lead = NULL;
-    for (int paired = 0; paired < 2; paired++)
-        for (int n = 0; n < SYN_ENDINGS; n++) {
-            ending *e = next_ending(p, &few, done, paired);
-            if (!e) break;
-            done[e - few.endings.p] = true;
-            for (int b = 0; b < p->step->n_blocks; b++)
-                again[b] = e->again[few_step->few_of[b]];
-            if (planner_plan(p, e->chunks, asked ? asked : again, &e->lead)) lead = &e->lead;
-        }
-    if (lead && !asked) keep_more(p, lead);
+    const ending *led = plan_endings(p, &few);
+    if (led && !asked && !led->paired && p->plain->g->recomputed.n > 0) {
+        const ending e = *led;
+        if (p->plain_sec > e.sec * SYN_PROMISE)
+            all_again(p, &few, &e);
+        else
+            keep_more(p, &e.lead);
+    }
     p->kept = planner_fits(p) && planner_fits(&few) && p->plain_sec <= few.plain_sec * SYN_PROMISE;
     return !p->kept && !wary && short_of_workspace(&few);
 }

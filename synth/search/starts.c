@@ -125,20 +125,6 @@ static void take_rounds(pool *p, syn_starting_ratio starting, candidate *cur, do
     }
 }
 
-// A search in which transfers hide; where what it finds is faster than `cur` and does not fit,
-// again with dearer memory. `cur` stays in memory.
-static bool search_hidden(pool *p, search_options *o, const candidate *cur, candidate *out)
-{
-    double usual = SYN_PRICE_USUAL * cur->sec;
-    if (!pool_search(p, o, out)) return false;
-    while (!out->fits && out->sec < cur->sec && o->price < usual && !pool_out_of_time(p)) {
-        o->price = fmax(SYN_PRICE_RISE * o->price, usual / SYN_PRICE_FIRST);
-        pool_forget(p, cur, NULL);
-        if (!pool_search(p, o, out)) return false;
-    }
-    return true;
-}
-
 // Transfers that a plan leaves time for hide in the simulator: searches in which they cost little,
 // at the same cuts, by other prices at every second look; where collectives slow the computing that
 // hides them, one in which that costs, too. Whether one is better.
@@ -167,16 +153,13 @@ static bool hide_transfers(pool *p, candidate *cur, int look)
         of[n].price = price[look % 2][1];
         of[n++].takes = true;
     }
-    // Memory at the price that the last plan wanted, and at this one's.
-    const double memory[] = {p->b->price, pool_price_of(p, s)};
-    for (int i = 0; i < 2 * n && !pool_out_of_time(p); i++) {
+    for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         search_options o = quick_options(p, s->weight);
         candidate next;
-        if (i >= n && memory[1] == memory[0]) break;
-        o.price = memory[i / n];
-        o.slack = slack_of(p, &from, of[i % n].price, of[i % n].takes);
+        o.price = p->b->price;
+        o.slack = slack_of(p, &from, of[i].price, of[i].takes);
         o.beat = cur->sec * (1 - SYN_SAME_PLACE);
-        if (!search_hidden(p, &o, cur, &next)) break;
+        if (!pool_search(p, &o, &next)) break;
         if (next.fits && next.sec < cur->sec * (1 - SYN_SAME_PLACE)) *cur = next;
         pool_forget(p, cur, NULL);
     }
@@ -194,9 +177,8 @@ void pool_polish(pool *p)
     }
 }
 
-// Searches at the present cuts, from a plan, in which transfers that pairs may hide cost little;
-// what would be faster and does not fit, with dearer memory. Whether one led to a plan that is
-// faster, with pairs or without.
+// Searches at the present cuts, from a plan, in which transfers that pairs may hide cost little.
+// Whether one led to a plan that is faster, with pairs or without.
 static bool pair_transfers(pool *p, const candidate *from, const double *weight, int round)
 {
     static const double price[][2] = {{SYN_HIDDEN}, {SYN_HIDDEN_LATER}};
@@ -206,7 +188,7 @@ static bool pair_transfers(pool *p, const candidate *from, const double *weight,
         o.price = pool_price_of(p, from->space);
         o.slack = syn_slack_of(p->arena, from->program, from->space->kinds, price[round % 2][i],
                                false, true);
-        if (!search_hidden(p, &o, &p->best, &next)) return false;
+        if (!pool_search(p, &o, &next)) return false;
         pool_forget(p, NULL, NULL);
     }
     return pool_leader(p)->sec < from->sec * (1 - SYN_SAME_PLACE);
@@ -238,7 +220,9 @@ void pool_pair_rounds(pool *p)
 {
     const candidate plain = p->best;
     double quickest = p->quickest, unfit = p->unfit;
-    if (p->opt->no_pairs || !p->paired.program) return;
+    const struct syn_known_sets *k = p->opt->known;
+    double beat = k && k->leads > 0 ? SYN_ENDS_BEHIND * k->leads : HUGE_VAL;
+    if (p->opt->no_pairs || !p->paired.program || pool_leader(p)->sec > beat) return;
     p->aside[0] = plain.arena;
     for (int round = 0; round < SYN_PAIR_ROUNDS && !pool_out_of_time(p); round++)
         if (!pair_round(p, round)) break;
@@ -311,7 +295,7 @@ void pool_discounts(pool *p)
                             .opt = won->opt,
                             .weight = won->weight,
                             .comm = comm[i],
-                            .price = pool_price_of(p, won),
+                            .price = p->b->price,
                             .gap = SYN_ROUGH_GAP};
         candidate c;
         if (i > 0 && !pool_is_large(p) && o.price > 0) return;
