@@ -245,10 +245,12 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         (!had || r.predicted_sec < p->best.predicted_sec * (better ? 1 : 1 - SYN_VARIANT_GAIN));
     bool worth_saying = r.status == SYN_FAILED_CHECK && !had;
     bool taken = !p->any || best || worth_saying;
-    if (taken || better || p->endings.n > endings)
+    if (taken || better || p->endings.n > endings) {
         hb_arena_join(p->a, own);
-    else
+        if (r.program) r.program->arena = p->a;
+    } else {
         hb_arena_free(own);
+    }
     if (!taken) return better;
     // What other strategies do is said of the first.
     for (int s = 0; had && s < syn_n_strategies; s++)
