@@ -124,7 +124,7 @@ static void end_small(syn_program *p, const syn_costs *c, const int *wait_of, in
     if (n > 1) {
         const syn_instr *first = &p->instr.p[at[0]];
         syn_move move = syn_move_of(first);
-        double all = syn_instr_slots(p, first) * syn_list_seconds(c, &move, list, n);
+        double all = syn_instr_times(p, first) * syn_list_seconds(c, &move, list, n);
         double saved = fmin(fmax((alone - all) / (n - 1), 0), least);
         bool *last = HB_ARRAY(a, bool, n);
         (void)syn_small_buckets(&(syn_messages){n, m, saved}, SYN_SAME_PLACE, last);

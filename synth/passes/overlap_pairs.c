@@ -210,13 +210,15 @@ static void find(pairing *s)
 
 // --- what they bring ---
 
-// In all micro-batches. Consumer: the matmuls and what is waited for become the pair. Producer:
-// behind the pair's matmuls the rest of its transfer hides under the work that hid the collective.
+// In all micro-batches and layers. Consumer: the matmuls and what is waited for become the pair.
+// Producer: behind the pair's matmuls the rest of its transfer hides under the work that hid the
+// collective.
 static double gain_of(const syn_program *p, const candidate_pair *x, double exposed)
 {
     const syn_instr *start = &p->instr.p[x->m.start];
-    double now = syn_matmuls_seconds(p, &x->m) + exposed, times = syn_instr_slots(p, start);
-    double sec = start->sec[0] / times;
+    double times = syn_instr_times(p, start), sec = start->sec[0] / times;
+    exposed *= syn_instr_slots(p, start) / times;
+    double now = syn_matmuls_seconds(p, &x->m) + exposed;
     if (x->m.consumer) return times * (now - x->best->total);
     double busy = syn_slowest(p, x->best->end), rest = x->best->total - busy;
     return times * (now - busy - fmax(0, rest - (exposed > 0 ? sec - exposed : sec)));

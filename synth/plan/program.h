@@ -13,6 +13,7 @@
 #define HAP_SYNTH_PROGRAM_H
 
 #include "costmodel/cost.h"
+#include "ir/fold.h"
 #include "synth/plan/search_limits.h"
 #include "synth/plan/state.h"
 
@@ -212,6 +213,15 @@ static inline bool syn_once(const syn_program *p, const syn_slot *s, int instr)
 static inline int syn_instr_slots(const syn_program *p, const syn_instr *in)
 {
     return ir_in_slot(in->turn) ? p->g->micro_batches : 1;
+}
+// The same for all layers that it stands for: what it moves stands for so many on average.
+static inline double syn_instr_times(const syn_program *p, const syn_instr *in)
+{
+    double sum = 0;
+    if (in->kind == SYN_OP) return ir_node_times(p->g, in->node);
+    for (int k = 0; k < in->n_in; k++)
+        sum += ir_tensor_times(p->g, p->tensors.p[in->in[k]].value);
+    return sum / in->n_in * syn_instr_slots(p, in);
 }
 
 #endif

@@ -48,6 +48,7 @@
 #define SYN_LEAST_TIME 1e-3  // seconds: a search that begins after the limit has no more [set]
 #define SYN_ENDINGS    3     // searches among few layers whose ends are planned whole [set]
 #define SYN_OTHER_FAR  1.2   // times the best of few layers: the fastest on other devices is an end, too [tried]
+#define SYN_FEW_NEAR   1.03  // of a capacity: what few layers fill so far may fit as a whole [set]
 #define SYN_PROMISE    1.05  // times what few layers promised: more, and they are searched again [set]
 
 // --- stages (stage_costs.c, search_stages.c, stage_orders.c) ---
@@ -118,6 +119,7 @@
 #define SYN_HIDE_WAITS      0.02 // of the step: plans that lose less to transfers have nothing to hide [tried]
 #define SYN_TAIL_WAITS      0.1  // of the step: plans that wait as long are simulated with small buckets, too [tried]
 #define SYN_HIDE_ROUNDS     3    // such looks at the best plan, while they gain [set]
+#define SYN_PAIR_ROUNDS     6    // looks at what pairs may hide of the best plan, while they gain [set]
 #define SYN_HIDDEN_LATER    0.35, 0.15 // the same at a second look [tried]
 #define SYN_DISCOUNT_WAITS  0.03 // of the step: large graphs that wait less have none [set]
 #define SYN_THRIFTY_PRICE   8.0  // steps for the best plan's memory, where there is enough [set]

@@ -21,15 +21,6 @@ syn_node_cut syn_cut_of_op(const syn_program *p, const syn_instr *in)
     return c;
 }
 
-// What a conversion of several tensors stands for on average, in all micro-batches.
-static double times_of(const syn_program *p, const syn_instr *in)
-{
-    double sum = 0;
-    for (int k = 0; k < in->n_in; k++)
-        sum += ir_tensor_times(p->g, p->tensors.p[in->in[k]].value);
-    return sum / in->n_in * syn_instr_slots(p, in);
-}
-
 void syn_price_one(syn_program *p, syn_costs *c, syn_instr *in)
 {
     syn_node_cut cut;
@@ -43,14 +34,14 @@ void syn_price_one(syn_program *p, syn_costs *c, syn_instr *in)
     case SYN_SLICE:
     case SYN_PARTIAL:
         for (int k = 0; k < p->mesh->n_classes; k++)
-            in->sec[k] =
-                times_of(p, in) * syn_copy_seconds(c, k, (double)p->tensors.p[in->out[0]].bytes[k]);
+            in->sec[k] = syn_instr_times(p, in) *
+                         syn_copy_seconds(c, k, (double)p->tensors.p[in->out[0]].bytes[k]);
         break;
     case SYN_START:
         scratch = hb_arena_new();
         move = syn_move_of(in);
-        in->sec[0] =
-            times_of(p, in) * syn_list_seconds(c, &move, syn_transfers(scratch, p, in), in->n_in);
+        in->sec[0] = syn_instr_times(p, in) *
+                     syn_list_seconds(c, &move, syn_transfers(scratch, p, in), in->n_in);
         hb_arena_free(scratch);
         break;
     case SYN_WAIT:
@@ -77,7 +68,8 @@ void syn_price_moves(syn_program *p, syn_costs *c)
             syn_price_one(p, c, in);
             continue;
         }
-        uint64_t h = syn_move_key(p, in) + hb_hash_key(&(double){times_of(p, in)}, sizeof(double));
+        uint64_t h =
+            syn_move_key(p, in) + hb_hash_key(&(double){syn_instr_times(p, in)}, sizeof(double));
         hb_str name = {(const char *)&h, sizeof h};
         int at = hb_map_get(known, name);
         if (at < 0) {

@@ -360,7 +360,7 @@ double syn_matmuls_seconds(const syn_program *p, const syn_members *m)
     for (int c = 0; c < p->mesh->n_classes; c++) {
         double sec = 0;
         for (int i = 0; i < m->n_ops; i++)
-            sec += p->instr.p[m->op[i]].sec[c] / syn_instr_slots(p, &p->instr.p[m->op[i]]);
+            sec += p->instr.p[m->op[i]].sec[c] / syn_instr_times(p, &p->instr.p[m->op[i]]);
         most = fmax(most, sec);
     }
     return most;
@@ -496,7 +496,7 @@ static void search(teams *all, const syn_program *p, const syn_members *m, hb_ar
 {
     const syn_instr *start = &p->instr.p[m->start];
     double most = syn_matmuls_seconds(p, m), put = HUGE_VAL;
-    double alone = start->sec[0] / syn_instr_slots(p, start);
+    double alone = start->sec[0] / syn_instr_times(p, start);
     best->sequential = most + alone;
     const cost_forms forms = cost_forms_of(start->coll, all->v[0].is.n, !p->no_put);
     for (int i = 0; i < forms.n; i++) {

@@ -160,24 +160,29 @@ static void fuse_events(const syn_program *p, cost_event *e)
     hb_arena_free(scratch);
 }
 
-// A pair is one event at its start; at the wait of a consumer nothing is waited for.
+// A pair is one event at its start, as long as those of all layers that it stands for; at the wait
+// of a consumer nothing is waited for.
 static cost_pair_event *pair_events(hb_arena *a, const syn_program *p, cost_event *e)
 {
     cost_pair_event *all = HB_ARRAY(a, cost_pair_event, p->pairs.n + 1);
     for (int k = 0; k < p->pairs.n; k++) {
         const syn_pair *x = &p->pairs.p[k];
         int start = syn_pair_start(p, x);
+        const syn_instr *in = &p->instr.p[start];
+        double times = syn_instr_times(p, in) / syn_instr_slots(p, in);
         all[k] = (cost_pair_event){.consumer = syn_is_consumer(p, x),
-                                   .transfer = x->transfer,
-                                   .total = x->total,
+                                   .transfer = times * x->transfer,
+                                   .total = times * x->total,
                                    .shown = start == x->first ? x->first + 2 : x->first};
-        memcpy(all[k].busy, x->busy, sizeof all[k].busy);
-        memcpy(all[k].own, x->own, sizeof all[k].own);
         for (int i = x->first; i < x->first + x->len; i++) {
             e[i].kind = i == start ? COST_PAIR : COST_MEMBER;
             memset(e[i].sec, 0, sizeof e[i].sec);
         }
-        memcpy(e[start].sec, x->end, sizeof e[start].sec);
+        for (int c = 0; c < p->mesh->n_classes; c++) {
+            all[k].busy[c] = times * x->busy[c];
+            all[k].own[c] = times * x->own[c];
+            e[start].sec[c] = times * x->end[c];
+        }
         e[start].pair = &all[k];
     }
     return all;

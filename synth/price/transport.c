@@ -102,7 +102,7 @@ void syn_choose_form(syn_program *p, const syn_costs *c, const syn_slack *slack,
                                                   syn_taking(slack), first);
     int best = cost_cheapest(&priced);
     in->form = x.form[best];
-    in->sec[0] = syn_instr_slots(p, in) * x.sec[best];
+    in->sec[0] = syn_instr_times(p, in) * x.sec[best];
     set_scratch(p, in, syn_scratch_bytes(p, c, in));
     hb_arena_free(scratch);
 }
@@ -112,7 +112,7 @@ void syn_set_form(syn_program *p, const syn_costs *c, syn_instr *in, cost_form f
     in->form = form;
     hb_arena *scratch = hb_arena_new();
     syn_move move = syn_move_of(in);
-    in->sec[0] = syn_instr_slots(p, in) *
+    in->sec[0] = syn_instr_times(p, in) *
                  syn_list_seconds(c, &move, syn_transfers(scratch, p, in), in->n_in);
     set_scratch(p, in, syn_scratch_bytes(p, c, in));
     hb_arena_free(scratch);
@@ -144,7 +144,7 @@ static cost_form smallest_form(syn_program *p, const syn_costs *c, const syn_ins
         *bytes = takes;
     }
     hb_assert(best >= 0);
-    *seconds = syn_instr_slots(p, in) * x.sec[best];
+    *seconds = syn_instr_times(p, in) * x.sec[best];
     hb_arena_free(scratch);
     return x.form[best];
 }

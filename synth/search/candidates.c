@@ -120,6 +120,14 @@ candidate *pool_leader(pool *p)
     return paired ? &p->paired : &p->best;
 }
 
+// The whole may hold a little less than few layers seem to.
+static void note_near(pool *p, const candidate *c, double sec)
+{
+    if (!p->g->few_of || c->fits || c->share > SYN_FEW_NEAR) return;
+    if (p->near.sec <= 0 || sec < p->near.sec)
+        p->near = (struct syn_end){sec, pool_lead_of(p, c->space)};
+}
+
 static void offer_paired(pool *p, candidate *c)
 {
     candidate x = *c;
@@ -136,6 +144,7 @@ static void offer_paired(pool *p, candidate *c)
     if (p->opt->log)
         fprintf(p->opt->log, "%.3f s: with pairs: %.6g ms, %.0f %% of the fullest memory\n",
                 pool_now() - p->begin, x.sec * 1e3, x.share * 100);
+    note_near(p, &x, x.sec);
     bool first = !p->paired.program || x.sec < p->paired.sec;
     if (!x.fits || (first && !admitted(p, &x))) return;
     c->sec_paired = x.sec;
@@ -162,15 +171,20 @@ static void note_devices(pool *p, const candidate *c)
     }
 }
 
-syn_lead pool_lead_of(pool *p, const syn_space *s)
+double pool_price_of(const pool *p, const syn_space *s)
 {
     const cl_class *first = &p->m->cluster->cls[s->mesh->cluster_class[0]];
+    return s->memory_price ? s->memory_price[0] * (double)first->capacity : 0;
+}
+
+syn_lead pool_lead_of(pool *p, const syn_space *s)
+{
     const double *weight =
         hb_copy(p->arena, s->weight, sizeof *weight * (size_t)s->mesh->n_classes);
     return (syn_lead){.mesh = s->mesh,
                       .partitions = syn_partitions_copy(p->arena, s->partitions),
                       .weight = weight,
-                      .price = s->memory_price ? s->memory_price[0] * (double)first->capacity : 0,
+                      .price = pool_price_of(p, s),
                       .memory_first = p->opt->memory_first,
                       .strategy = s->strategy};
 }
@@ -180,6 +194,7 @@ static void note_board(pool *p, const candidate *c)
     board *b = p->b;
     if (c->fits && (b->best <= 0 || c->sec < b->best)) {
         b->best = c->sec;
+        b->best_price = pool_price_of(p, c->space);
         if (p->g->few_of) b->lead = pool_lead_of(p, c->space);
     }
     if (b->quickest <= 0 || c->sec < b->quickest) b->quickest = c->sec;
@@ -216,6 +231,7 @@ void pool_offer(pool *p, candidate *c)
     if (first && admitted(p, c)) p->best = *c;
     note_board(p, c);
     note_mesh(p, c);
+    note_near(p, c, c->sec);
     c->sec_paired = HUGE_VAL;
     if (c->paired) offer_paired(p, c);
     note_devices(p, c);
@@ -432,7 +448,7 @@ candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_ch
     bool takes = p->other_forms && !syn_taking(slack) && other_forms_may_help(p, &c);
     const syn_program *from = c.program;
     for (int i = 0; takes && i < 2; i++) {
-        space->slack = syn_slack_of(arena, from, space->kinds, price[i], true);
+        space->slack = syn_slack_of(arena, from, space->kinds, price[i], true, false);
         or_this(&c, simulate(p, arena, space, choice, SCHEDULED));
     }
     bool waits = small_buckets_may_help(p, &c);

@@ -46,7 +46,7 @@ typedef struct board {
     HB_VEC(uint64_t) tried;         // candidate partitions that were searched
     HB_VEC(struct solved *) solved; // searches and what they chose
     double price;                   // on memory, that the last plan wanted
-    double best;                    // seconds of the fastest plan that fits; 0: none
+    double best, best_price;        // seconds of the fastest plan that fits, 0: none; its price
     syn_lead lead;                  // among few layers: that plan's
     double quickest;                // of the fastest, whether it fits or not; 0: none
     double near; // the least of all, longer where they are far from fitting; 0: none
@@ -78,6 +78,7 @@ typedef struct pool {
     // [with pairs][in two segments] least ratio of an arena's peak to the live bytes that was seen;
     // 0 none
     double waste[2][2];
+    struct syn_end near; // among few layers: the fastest that nearly fits, with pairs if it has any
     double quickest; // seconds of the fastest that was simulated, whether it fits or not; 0 none
     double unfit;    // of the fastest that did not fit; 0: all did
     hb_str why;
@@ -133,6 +134,7 @@ double pool_taken(const pool *p, const syn_program *prog);
 // The best plan with collectives in other forms, by what they take from the computing that hides
 // them; and so all that is simulated from now on. Whether one is better.
 bool pool_other_forms(pool *p);
+double pool_price_of(const pool *p, const syn_space *s); // on memory, as of search_options
 // Where a search among few layers ended, to begin there among all.
 syn_lead pool_lead_of(pool *p, const syn_space *s);
 double pool_best_known(const pool *p); // of this variant of the step or another; 0: none

@@ -366,6 +366,7 @@ void pool_explore(pool *p)
         pool_follow_lead(p, o->lead);
         pool_discounts(p);
         pool_try_baselines(p);
+        pool_pair_rounds(p);
         return;
     }
     p->most_of_mesh = meshes_to_finish(p);
@@ -385,4 +386,5 @@ void pool_explore(pool *p)
     for (int s = SYN_AUTO + 1;
          (p->spare || p->doubtful) && !pool_leader(p)->program && s < syn_n_strategies; s++)
         pool_baseline(p, (syn_strategy)s);
+    pool_pair_rounds(p);
 }

@@ -7,6 +7,7 @@
 #include "synth/passes/workspace.h"
 #include "synth/plan/liveness.h"
 #include "synth/price/move_prices.h"
+#include "synth/search/blocks.h"
 #include "synth/search/planner.h"
 
 static bool same_place(const ending *x, const ending *y)
@@ -17,22 +18,27 @@ static bool same_place(const ending *x, const ending *y)
                0;
 }
 
-// Of endings that may be the best, the one that promises most. Not one on the same devices with as
-// many chunks as one before. Where the whole takes longer than promised, one that promises nearly
-// as much as was found may do better.
-static ending *next_ending(const planner *whole, planner *few, const bool *done)
+// Of endings that may be the best, the one that promises most, of plans without pairs or with them.
+// Not one on the same devices with as many chunks as one before. Where the whole takes longer than
+// promised, one that promises nearly as much as was found may do better.
+static ending *next_ending(const planner *whole, planner *few, const bool *done, bool paired)
 {
     bool kept = planner_fits(whole) && whole->plain_sec <= few->plain_sec * SYN_PROMISE;
-    double gain = kept ? 1 + SYN_WISH_GAIN : 1 - SYN_WISH_GAIN;
+    double gain = kept ? 1 + SYN_WISH_GAIN : 1 - SYN_WISH_GAIN, beat = planner_to_beat(whole);
+    if (paired) gain = 1 + SYN_FEWER_WORTH;
+    if (paired && whole->any && whole->best.status == SYN_OK)
+        beat = fmin(beat, whole->best.predicted_sec);
     ending *next = NULL;
     for (int i = 0; i < few->endings.n; i++) {
         ending *e = &few->endings.p[i];
-        bool skip = done[i];
-        skip = skip || e->sec * gain > planner_to_beat(whole);
-        for (int k = 0; k < few->endings.n && !skip; k++)
-            skip = done[k] && few->endings.p[k].chunks == e->chunks &&
-                   few->endings.p[k].lead.memory_first == e->lead.memory_first &&
-                   same_place(&few->endings.p[k], e);
+        bool skip = done[i] || e->paired != paired;
+        skip = skip || e->sec * gain > beat;
+        for (int k = 0; k < few->endings.n && !skip; k++) {
+            const ending *x = &few->endings.p[k];
+            skip = done[k] && x->paired == paired && x->chunks == e->chunks &&
+                   x->lead.memory_first == e->lead.memory_first && same_place(x, e) &&
+                   (!paired || x->sec == e->sec);
+        }
         if (!skip && (!next || e->sec < next->sec)) next = e;
     }
     return next;
@@ -62,13 +68,79 @@ static const bool *asked_of_few(hb_arena *a, const ir_graph *few, int n_blocks, 
     return own;
 }
 
+static int count(const planner *p, const bool *again)
+{
+    int n = 0;
+    for (int b = 0; b < p->step->n_blocks; b++)
+        n += again[b];
+    return n;
+}
+
+static int64_t chunks_of(const ir_graph *g)
+{
+    return g->micro_batches > 1 ? g->micro_batches : 1;
+}
+
+// Where less fits than few layers promised: all blocks computed again, from where that ends.
+static void all_again(planner *p, planner *few, const ending *e)
+{
+    int n = p->step->n_blocks;
+    bool *all = HB_ARRAY(p->a, bool, n + 1);
+    memset(all, true, (size_t)n);
+    if (p->plain->g->recomputed.n == n) return;
+    int64_t chunks = chunks_of(p->plain->g);
+    syn_lead lead = e->lead;
+    int first = few->endings.n;
+    planner_plan(few, chunks, all, NULL);
+    if (few->endings.n > first) lead = few->endings.p[first].lead;
+    planner_plan(p, chunks, all, &lead);
+}
+
+// A block of few layers stands for several: of those that the best plan computes again as many are
+// kept as seem to find room, where the search among few layers ended.
+static void keep_more(planner *p, const syn_lead *lead)
+{
+    static const double share[] = {SYN_WISH_SHARES};
+    const syn_program *last = NULL;
+    int n = p->step->n_blocks;
+    while (planner_fits(p) && p->plain != last && !planner_is_over(p)) {
+        last = p->plain;
+        ir_again parts = ir_again_of(p->a, last->g);
+        syn_blocks b = syn_blocks_of(p->a, last, &parts);
+        bool *again = HB_ARRAY(p->a, bool, n + 1);
+        int before = count(p, b.again);
+        for (size_t i = 0; i < sizeof share / sizeof *share && p->plain == last; i++) {
+            double sec;
+            if (!syn_blocks_choose(&b, share[i], again, &sec) || count(p, again) >= before) break;
+            planner_plan(p, chunks_of(last->g), again, lead);
+        }
+    }
+}
+
+// Endings, planned whole. The one that led to the best plan; NULL: none did.
+static const ending *plan_endings(planner *p, planner *few)
+{
+    const ending *led = NULL;
+    bool *done = HB_ARRAY(p->a, bool, few->endings.n + 1);
+    bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
+    for (int paired = 0; paired < 2; paired++)
+        for (int n = 0; n < SYN_ENDINGS - paired; n++) {
+            ending *e = next_ending(p, few, done, paired);
+            if (!e) break;
+            done[e - few->endings.p] = true;
+            for (int b = 0; b < p->step->n_blocks; b++)
+                again[b] = e->again[few->step->few_of[b]];
+            if (planner_plan(p, e->chunks, p->o->again ? p->o->again : again, &e->lead)) led = e;
+        }
+    return led;
+}
+
 // The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
 // the arena counts among few layers in both orders, and an arena may take more than the live bytes.
 // Whether it is worth another look. few_step: ir_fold of p->step.
 static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
 {
     syn_options quick = *p->o;
-    quick.no_pairs = true;
     quick.baselines = false;
     quick.after_few = false;
     quick.wary = wary;
@@ -85,15 +157,13 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     p->spent += few.spent;
     p->hopeless = few.hopeless;
     if (p->hopeless) return false;
-    bool *done = HB_ARRAY(p->a, bool, few.endings.n + 1);
-    bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
-    for (int n = 0; n < SYN_ENDINGS; n++) {
-        ending *e = next_ending(p, &few, done);
-        if (!e) break;
-        done[e - few.endings.p] = true;
-        for (int b = 0; b < p->step->n_blocks; b++)
-            again[b] = e->again[few_step->few_of[b]];
-        planner_plan(p, e->chunks, asked ? asked : again, &e->lead);
+    const ending *led = plan_endings(p, &few);
+    if (led && !asked && !led->paired && p->plain->g->recomputed.n > 0) {
+        const ending e = *led;
+        if (p->plain_sec > e.sec * SYN_PROMISE)
+            all_again(p, &few, &e);
+        else
+            keep_more(p, &e.lead);
     }
     p->kept = planner_fits(p) && planner_fits(&few) && p->plain_sec <= few.plain_sec * SYN_PROMISE;
     return !p->kept && !wary && short_of_workspace(&few);

@@ -32,6 +32,7 @@ typedef struct ending {
     const bool *again;
     double sec;
     syn_lead lead;
+    bool paired; // sec is of a plan with pairs
 } ending;
 
 // What planning a variant has come to.

@@ -16,8 +16,19 @@ static bool is_home(const ir_graph *g, int value)
     return kind == IR_PARAM || kind == IR_STATE;
 }
 
+// A product that goes row by row: it may be in a pair.
+static bool goes_by_rows(const syn_program *p, const syn_instr *in)
+{
+    if (in->n_in < 2 || in->in[0] < 0 || in->in[1] < 0) return false;
+    const ir_node *n = &p->g->nodes.p[in->node];
+    int x = p->tensors.p[in->in[0]].value, w = p->tensors.p[in->in[1]].value;
+    return x >= 0 && w >= 0 &&
+           ir_by_rows(n->op, n->attr, p->g->tensors.p[x].rank, p->g->tensors.p[w].rank);
+}
+
 // By value: when it is made, when it is first read; both < 0: never. A parameter's update makes it.
-static double note_times(const syn_program *p, double *made, double *read)
+// pairs: rows may travel while a product makes them, or reads them.
+static double note_times(const syn_program *p, bool pairs, double *made, double *read)
 {
     double now = 0;
     for (int i = 0; i < p->instr.n; i++) {
@@ -26,21 +37,22 @@ static double note_times(const syn_program *p, double *made, double *read)
             if (in->kind == SYN_SLICE || in->kind == SYN_PARTIAL) now += seconds(p, in);
             continue;
         }
+        double sec = seconds(p, in), beside = pairs && goes_by_rows(p, in) ? sec : 0;
         for (int k = 0; k < in->n_in; k++) {
             int v = p->tensors.p[in->in[k]].value;
-            if (v >= 0 && read[v] < 0) read[v] = now;
+            if (v >= 0 && read[v] < 0) read[v] = now + (k == 0 ? beside : 0);
         }
-        now += seconds(p, in);
         for (int k = 0; k < in->n_out; k++) {
             int v = p->tensors.p[in->out[k]].value;
-            if (v >= 0 && made[v] < 0) made[v] = now;
+            if (v >= 0 && made[v] < 0) made[v] = now + sec - beside;
         }
+        now += sec;
     }
     return now;
 }
 
 syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kinds, double price,
-                        bool takes)
+                        bool takes, bool pairs)
 {
     int n = p->g->tensors.n;
     double *made = HB_ARRAY(a, double, n + 1), *read = HB_ARRAY(a, double, n + 1),
@@ -48,7 +60,7 @@ syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kind
     int *count = HB_ARRAY(a, int, kinds->n_tensors + 1);
     for (int v = 0; v < n; v++)
         made[v] = read[v] = -1;
-    double end = note_times(p, made, read);
+    double end = note_times(p, pairs, made, read);
     for (int v = 0; v < n; v++) {
         if (is_home(p->g, v))
             slack[v] = fmax(read[v], made[v] < 0 ? 0 : end - made[v]);

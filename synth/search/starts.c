@@ -67,7 +67,15 @@ static double best_of(const pool *p)
 
 static const syn_slack *slack_of(pool *p, const candidate *c, double price, bool takes)
 {
-    return syn_slack_of(p->arena, c->program, c->space->kinds, price, takes);
+    return syn_slack_of(p->arena, c->program, c->space->kinds, price, takes, false);
+}
+
+// Classes that bind count most, but no class is free.
+static void set_weights(const pool *p, const syn_ratios *lp, double *weight)
+{
+    int n = p->b->mesh->n_classes;
+    for (int c = 0; c < n; c++)
+        weight[c] = SYN_BINDING * lp->weight[c] + SYN_EVEN_REST / n;
 }
 
 // Ratio LP and search in turn, from the plan of one starting ratio, until the simulator sees no
@@ -93,9 +101,7 @@ static void take_rounds(pool *p, syn_starting_ratio starting, candidate *cur, do
         if (tried_before(p) && b->mesh->n_axes == 2) return;
         const syn_slack *hides = cur->space->slack;
         o.slack = hides ? slack_of(p, cur, hides->price, hides->takes) : NULL;
-        // Classes that bind count most, but no class is free.
-        for (int c = 0; c < b->mesh->n_classes; c++)
-            weight[c] = SYN_BINDING * lp.weight[c] + SYN_EVEN_REST / b->mesh->n_classes;
+        set_weights(p, &lp, weight);
         if (!pool_search_within_memory(p, &o, cur, &next)) return;
         if (next.fits && cur->fits && near_by(next.sec, cur->sec)) return;
         bool nearer = p->opt->memory_first && !next.fits && !cur->fits &&
@@ -171,6 +177,64 @@ void pool_polish(pool *p)
     }
 }
 
+// Searches at the present cuts, from a plan, in which transfers that pairs may hide cost little.
+// Whether one led to a plan that is faster, with pairs or without.
+static bool pair_transfers(pool *p, const candidate *from, const double *weight, int round)
+{
+    static const double price[][2] = {{SYN_HIDDEN}, {SYN_HIDDEN_LATER}};
+    for (int i = 0; i < 2 && !pool_out_of_time(p); i++) {
+        search_options o = quick_options(p, weight);
+        candidate next;
+        o.price = pool_price_of(p, from->space);
+        o.slack = syn_slack_of(p->arena, from->program, from->space->kinds, price[round % 2][i],
+                               false, true);
+        if (!pool_search(p, &o, &next)) return false;
+        pool_forget(p, NULL, NULL);
+    }
+    return pool_leader(p)->sec < from->sec * (1 - SYN_SAME_PLACE);
+}
+
+// One look from the faster of the best plans; at other ratios where the present ones bring nothing.
+static bool pair_round(pool *p, int round)
+{
+    const candidate from = *pool_leader(p);
+    if (!from.program || from.program->mesh->n_ranks == 1) return false;
+    const syn_space *s = from.space;
+    p->held = &from;
+    p->b = pool_board_of(p, s->mesh);
+    *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
+    bool better = pair_transfers(p, &from, s->weight, round);
+    syn_ratios lp;
+    if (!better && syn_ratio_lp(p->arena, from.program, p->b->partitions, p->b->costs,
+                                &from.timeline, SYN_TRUST, p->opt->memory_first, &lp)) {
+        double *weight = pool_even_weights(p);
+        pool_add_lp_cuts(p, &lp);
+        set_weights(p, &lp, weight);
+        better = pair_transfers(p, &from, weight, round);
+    }
+    p->held = NULL;
+    return better;
+}
+
+void pool_pair_rounds(pool *p)
+{
+    const candidate plain = p->best;
+    double quickest = p->quickest, unfit = p->unfit;
+    const struct syn_known_sets *k = p->opt->known;
+    double beat = k && k->leads > 0 ? SYN_ENDS_BEHIND * k->leads : HUGE_VAL;
+    if (p->opt->no_pairs || !p->paired.program || pool_leader(p)->sec > beat) return;
+    p->aside[0] = plain.arena;
+    for (int round = 0; round < SYN_PAIR_ROUNDS && !pool_out_of_time(p); round++)
+        if (!pair_round(p, round)) break;
+    // The best without pairs is what it would be if there were none.
+    if (p->best.program != plain.program && p->best.sec < p->paired.sec) p->paired = p->best;
+    p->best = plain;
+    p->quickest = quickest;
+    p->unfit = unfit;
+    p->aside[0] = NULL;
+    pool_forget(p, NULL, NULL);
+}
+
 // Where a usual price on memory changed nothing, and ratios did not make the plan fit either:
 // dearer ones.
 static void pay_more(pool *p, syn_starting_ratio starting, candidate *cur)
@@ -210,6 +274,9 @@ void pool_follow(pool *p, syn_starting_ratio starting)
 {
     candidate first;
     double best = best_of(p);
+    board *b = p->b;
+    if (b->best > 0 && b->best_price < b->price && !p->thrifty && !p->no_put)
+        b->price = b->best_price;
     if (pool_first_plan(p, starting, NULL, &first)) pool_alternate(p, starting, &first, best);
     pool_forget(p, NULL, NULL);
 }

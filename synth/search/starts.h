@@ -22,5 +22,8 @@ void pool_follow_lead(pool *p, const syn_lead *lead);
 void pool_discounts(pool *p);
 // The best plan's transfers once more, on whatever devices it stands.
 void pool_polish(pool *p);
+// From the best plan with pairs: transfers that pairs may hide at a discount, and other ratios.
+// What is found takes the place of that plan alone; all else is as if there were no pairs.
+void pool_pair_rounds(pool *p);
 
 #endif

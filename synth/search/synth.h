@@ -61,9 +61,12 @@ typedef struct syn_result {
                          // bound
     } what_if[2 * CL_MAX_CLASSES + 2];
     int n_what_if;
-    // Among few layers: where the search ended, and where the fastest plan on other devices lies.
-    syn_lead lead, other_lead;
-    double other_sec;              // of the latter; 0: none
+    // Among few layers: where the search ended without pairs, where the fastest plan with pairs
+    // lies, the fastest on other devices, and a faster one that nearly fits.
+    struct syn_end {
+        double sec; // 0: there is none, or it is one before
+        syn_lead lead;
+    } end, paired_end, other_end, near_end;
     const struct syn_space *space; // the search that found the program: for syn_explain
     double space_value;
     int n_solved, n_states; // searches, and states of the largest

@@ -396,6 +396,11 @@ static bool same_again(pool *p)
            fabs(lead->sec - k->same_leads) <= SYN_ROUNDING * k->same_leads;
 }
 
+static struct syn_end end_of(pool *p, const candidate *c)
+{
+    return (struct syn_end){c->sec, pool_lead_of(p, c->space)};
+}
+
 // Among few layers, far behind, and where the plan is known, the search ends with the plan that
 // leads: it is not placed, rolled or proved, and has no bounds.
 static void end_unfinished(pool *p, syn_result *r)
@@ -416,17 +421,21 @@ static void end_unfinished(pool *p, syn_result *r)
         return;
     }
     r->program = lead->program;
-    r->plain = lead->program;
-    r->predicted_sec = r->plain_sec = lead->sec;
+    r->predicted_sec = lead->sec;
+    r->plain = p->best.program;
+    r->plain_sec = p->best.program ? p->best.sec : HUGE_VAL;
     r->space = lead->space;
     if (!p->g->few_of) return;
-    r->lead = pool_lead_of(p, lead->space);
+    if (p->best.program) r->end = end_of(p, &p->best);
+    if (p->paired.program && (!p->best.program || p->paired.space != p->best.space))
+        r->paired_end = end_of(p, &p->paired);
+    if (p->near.sec > 0 && p->near.sec < lead->sec) r->near_end = p->near;
+    const syn_mesh *mesh = (p->best.program ? &p->best : lead)->space->mesh;
     for (int i = 0; i < p->boards.n; i++) {
         const board *b = p->boards.p[i];
-        if (b->best <= 0 || pool_same_ranks(b->mesh, lead->space->mesh)) continue;
-        if (r->other_sec > 0 && b->best >= r->other_sec) continue;
-        r->other_sec = b->best;
-        r->other_lead = b->lead;
+        if (b->best <= 0 || pool_same_ranks(b->mesh, mesh)) continue;
+        if (r->other_end.sec > 0 && b->best >= r->other_end.sec) continue;
+        r->other_end = (struct syn_end){b->best, b->lead};
     }
 }
 

@@ -140,9 +140,11 @@ static int count(const planner *p, const bool *again)
 static void note_ending(planner *p, int64_t chunks, const bool *again, const syn_result *r)
 {
     const bool *own = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
-    HB_PUSH(p->a, &p->endings, (ending){chunks, own, r->predicted_sec, r->lead});
-    if (r->other_sec > 0 && r->other_sec < SYN_OTHER_FAR * r->predicted_sec)
-        HB_PUSH(p->a, &p->endings, (ending){chunks, own, r->other_sec, r->other_lead});
+    double far = SYN_OTHER_FAR * (r->end.sec > 0 ? r->end.sec : r->predicted_sec);
+    const struct syn_end *end[] = {&r->end, &r->other_end, &r->paired_end, &r->near_end};
+    for (int i = 0; i < 4; i++)
+        if (end[i]->sec > 0 && end[i]->sec < far)
+            HB_PUSH(p->a, &p->endings, (ending){chunks, own, end[i]->sec, end[i]->lead, i >= 2});
 }
 
 static void note_old(planner *p, const syn_result *r, double plain)
@@ -243,10 +245,12 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         (!had || r.predicted_sec < p->best.predicted_sec * (better ? 1 : 1 - SYN_VARIANT_GAIN));
     bool worth_saying = r.status == SYN_FAILED_CHECK && !had;
     bool taken = !p->any || best || worth_saying;
-    if (taken || better || p->endings.n > endings)
+    if (taken || better || p->endings.n > endings) {
         hb_arena_join(p->a, own);
-    else
+        if (r.program) r.program->arena = p->a;
+    } else {
         hb_arena_free(own);
+    }
     if (!taken) return better;
     // What other strategies do is said of the first.
     for (int s = 0; had && s < syn_n_strategies; s++)

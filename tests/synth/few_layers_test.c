@@ -6,6 +6,7 @@
 //            where leaving out slow devices pays and where memory binds
 //  asked     so is one whose micro-batches and blocks are asked for, and one that is larger than
 //            the limit as a variant alone
+//  pairs     and counts what overlapped pairs take in all layers
 //  kinds     so is one whose runs of equal layers are many, or a layer long
 
 #include <check.h>
@@ -213,6 +214,42 @@ START_TEST(kinds)
 }
 END_TEST
 
+// Seconds of a step on four devices that write into each other's memory: with pairs, without.
+static void by_pairs(hb_arena *a, const ir_graph *g, double *with, double *without)
+{
+    device d = {0.1, 40, 0.6, 50, 0};
+    cl_cluster *c = small_cluster(a, 1, 4, (device[]){d, d, d, d}, 0.1, 200);
+    c->machine[0].peer = true;
+    syn_options o = syn_default_options();
+    o.all_devices = true;
+    syn_result r = syn_synthesize(a, g, ir_factorize(a, g), &(cost_model){.cluster = c}, &o);
+    ck_assert_int_eq(r.status, SYN_OK);
+    *with = r.predicted_sec;
+    *without = r.plain_sec;
+}
+
+START_TEST(pairs)
+{
+    hb_arena *a = hb_arena_new();
+    ir_graph *step = small_attention(a, &(small_transformer){.batch = 16,
+                                                             .tokens = 64,
+                                                             .width = 512,
+                                                             .heads = 4,
+                                                             .hidden = 2048 << _i,
+                                                             .vocabulary = 512,
+                                                             .n_layers = 12,
+                                                             .norm = true});
+    ir_blocks(step);
+    double with[2], without[2];
+    by_pairs(a, ir_fold(a, step, 2), &with[0], &without[0]);
+    by_pairs(a, step, &with[1], &without[1]);
+    ck_assert_double_lt(with[1], 0.99 * without[1]);
+    ck_assert_double_eq_tol(without[0] / without[1], 1, 0.03);
+    ck_assert_double_eq_tol(with[0] / with[1], 1, 0.03);
+    hb_arena_free(a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("few_layers");
@@ -222,6 +259,7 @@ int main(void)
     tcase_add_test(c, refused);
     tcase_add_loop_test(c, deep, 0, test_cases(1, 2, 2));
     tcase_add_loop_test(c, asked, 0, test_cases(1, 3, 3));
+    tcase_add_loop_test(c, pairs, 0, test_cases(1, 2, 2));
     tcase_add_loop_test(c, kinds, 0, test_cases(1, 2, 2));
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
