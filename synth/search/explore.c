@@ -87,7 +87,7 @@ static void without_puts(pool *p, int first, int n)
         any = any || p->m->cluster->machine[m].peer;
     if (!any || pool_few_starts(p) || (p->best.program && p->best.share < SYN_PUT_SHARE)) return;
     double before = p->best.sec;
-    bool *vain = p->opt->known ? &p->opt->known->puts_kept : NULL;
+    bool *vain = p->opt->known ? &p->opt->known->puts_kept[p->g->recomputed.n > 0] : NULL;
     if (vain && *vain) return;
     // A price on memory does without puts as well: where that is far from fitting, so is this.
     if (!p->best.program && p->smallest.share > SYN_NEARLY_FITS) return;
@@ -99,7 +99,7 @@ static void without_puts(pool *p, int first, int n)
     bool had = p->best.program;
     explore_meshes(p, first, n);
     p->no_put = false;
-    // Where it brings nothing to one variant of the step it brings nothing to the next.
+    // Where it brings nothing to one variant of the step it brings nothing to the next of its kind.
     if (vain && had) *vain = p->best.sec > before * (1 - SYN_SAME_PLACE);
 }
 
