@@ -414,7 +414,7 @@ static const bool *blocks_again(const searcher *x, const found *f)
 static ir_graph *variant_of(searcher *x, const found *f)
 {
     const bool *again = blocks_again(x, f);
-    size_t blocks = (size_t)x->step->n_blocks + 1;
+    size_t blocks = (size_t)x->step->n_blocks;
     for (int i = 0; i < x->variants.n; i++)
         if (x->variants.p[i].micro == f->micro &&
             memcmp(x->variants.p[i].again, again, blocks) == 0)
