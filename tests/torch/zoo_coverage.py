@@ -43,7 +43,7 @@ python tests/torch/zoo_run.py                  # all of them
 python tests/torch/zoo_run.py Llama ViT --strategies auto
 ```
 
-Versions: transformers 5.23.0, torch 2.13.
+Versions: transformers 5.24.0, torch 2.13.
 """
 
 
