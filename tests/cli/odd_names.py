@@ -45,8 +45,11 @@ def renamed(graph):
     ]
     for n in nodes:
         n["from"] = "model" + ODD
+    optimizer = graph["optimizer"]
+    groups = [dict(x, match=[glob + ODD for glob in x["match"]]) for x in optimizer["groups"]]
     return dict(
         graph,
+        optimizer=dict(optimizer, groups=groups),
         tensors={of(k): v for k, v in graph["tensors"].items()},
         nodes=nodes,
         loss=of(graph["loss"]),
