@@ -121,6 +121,7 @@ static void draw(void)
                           .n_classes = 1,
                           .seg_bytes = {1 << 30, 1 << 30}};
         *p = (hap_pair){.consumer = gathers,
+                        .row_dims = 1,
                         .n_chunks = n_chunks,
                         .n_ops = n_ops,
                         .axes = 1,
