@@ -112,7 +112,7 @@ double problem_bytes(const problem_model *m);
 uint64_t problem_number(const char *text);
 uint64_t problem_fresh_seed(void);
 
-extern int problem_seconds; // of processor time: a plan that takes more hangs
+extern int problem_seconds; // of processor time, that a plan may take
 
 // Plans as `hapc GRAPH CLUSTER OPTIONS` does, in a child with a limit of processor time.
 problem_answer problem_plan(const problem *p);

@@ -14,7 +14,7 @@
 #include "tests/support/cases.h"
 #include "tests/support/problem.h"
 
-int problem_seconds = TEST_SANITIZED ? 400 : 100;
+int problem_seconds = TEST_SANITIZED ? 400 : 20;
 
 static void say(problem_answer *x, hb_str why)
 {

@@ -3,13 +3,12 @@
 // unasked. Random problems (tests/support/problem.h), each planned as it is and bettered by one
 // change; a step that is more than 0.5 % slower is a violation.
 //
-// Each time, of fresh small problems, some may be violations (tests/support/cases.h), and no
-// planner dies or hangs. It is not none of them, because the searches propose what an additive
+// Each time, of fresh small problems, some may be violations (tests/support/cases.h), and every
+// plan is there in time. It is not none of them, because the searches propose what an additive
 // model likes, and the simulator decides: which of the plans that it likes best are proposed hangs
 // on every figure of the cluster and on what is pinned. `kept` lists the causes that were found,
 // and which are open. At night, and with a number of cases, of problems of all sizes, each
-// violation fails, and so does a plan that takes over 20 s of processor time (LATE), which other
-// work on the machine makes longer.
+// violation fails.
 //
 //     monotone_test [CASES [SEED]]       SEED: printed by each run; small problems from 1000000000
 //     monotone_test --case NUMBER [DIR]  one case again; DIR/worse.* and DIR/better.* are written
@@ -24,7 +23,7 @@
 #include "tests/support/cases.h"
 #include "tests/support/problem.h"
 
-static const double SLOWER = 1.005, LATE_SEC = 20;
+static const double SLOWER = 1.005;
 static const uint64_t SMALL = 1000000000; // cases from here on have few layers and devices
 
 // --- changes: p becomes better; false: not possible ---
@@ -264,9 +263,9 @@ static test_case run(uint64_t number)
 // What goes wrong with a case, NULL: nothing.
 static const char *violation(const test_case *t)
 {
-    if (bug(&t->slow) || bug(&t->fast)) return "DIED";
-    if (t->ratio > SLOWER) return "SLOWER";
-    return fmax(t->slow.cpu_sec, t->fast.cpu_sec) > LATE_SEC ? "LATE" : NULL;
+    if (bug(&t->slow) || bug(&t->fast))
+        return t->slow.status == PROBLEM_DIED || t->fast.status == PROBLEM_DIED ? "DIED" : "LATE";
+    return t->ratio > SLOWER ? "SLOWER" : NULL;
 }
 
 static void print_case(uint64_t number, const test_case *t)
@@ -320,9 +319,8 @@ static void print_tally(const char *name, const tally *t)
 // What is too much of a tally: strict: any violation.
 static bool too_bad(const tally *t, bool strict)
 {
-    if (t->died > 0) return true;
-    return strict ? t->slower + t->late > 0
-                  : t->slower > test_may_miss(t->compared) || t->most > TEST_MUCH;
+    if (t->late + t->died > 0) return true;
+    return strict ? t->slower > 0 : t->slower > test_may_miss(t->compared) || t->most > TEST_MUCH;
 }
 
 // dir: a line for every case, and files of the violations there; NULL: violations alone.
