@@ -13,7 +13,6 @@ class Claim(NamedTuple):
     figure: float
     better: str = LESS
     goal: Optional[float] = None
-    allowed: float = 0.03  # of the figure, by which it may be worse
 
 
 class Run(NamedTuple):
@@ -54,9 +53,9 @@ def staged(batch, sec, goal):
 
 
 def planned(name, graph, cluster, sec, goal, make=""):
-    """Processor seconds of a search to certificate; what else runs makes them up to half as much again."""
+    """Processor seconds of a search to certificate."""
     return Run("cpu", f"{make}bench/plan graph {graph} clusters/{cluster}.yaml 1",
-               [Claim(f"{name} planned on {cluster}, s", r"cpu_seconds median ([\d.]+)", sec, LESS, goal, 0.5)])  # fmt: skip
+               [Claim(f"{name} planned on {cluster}, s", r"cpu_seconds median ([\d.]+)", sec, LESS, goal)])  # fmt: skip
 
 
 def planned_model(name, model, cluster, sec, goal):
@@ -93,7 +92,7 @@ RUNS = [
     planned_model("DenseNet-121", "densenet", "h200x4", 1.8, 1),
     planned_model("DenseNet-121", "densenet", "hap-paper", 5.6, 1),
     Run("cpu", "bench/plan page 7", [
-        Claim("page of 96 layers x 1024 devices, ms to open", r"open: ([\d.]+) ms wall", 180, LESS, 200, 0.5),
+        Claim("page of 96 layers x 1024 devices, ms to open", r"open: ([\d.]+) ms wall", 180, LESS, 200),
     ]),
     Run("cpu", "build-release/tests/ratio_grid_test 100 1000", [
         Claim("ratios within 1 % of a grid's best, %", r"grid's best \(([\d.]+) %\)", 97.5, MORE, 95),
