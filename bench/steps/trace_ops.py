@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Milliseconds by op of the last step of a trace written by `hapc run --trace` (each call waited
-for; earlier steps choose algorithms), and by kind of op. Usage: trace_ops.py TRACE [LIST]: LIST
-gets each call."""
+for; earlier steps choose algorithms), and by kind of op, of the first and the last rank.
+Usage: trace_ops.py TRACE [LIST]: LIST gets each call of the first."""
 
 import collections
 import json
@@ -16,24 +16,32 @@ trace = json.load(open(sys.argv[1]))
 events = [e for e in (trace["traceEvents"] if isinstance(trace, dict) else trace) if e.get("ph") == "X" and e["dur"] >= 1]
 for e in events: # "op_linear:256": the row and its line in program.c
     e["name"], _, e["line"] = e["name"].removeprefix("op_").partition(":")
-# A step ends with the call that ends the last one.
-ends = [i for i, e in enumerate(events) if (e["name"], e["line"]) == (events[-1]["name"], events[-1]["line"])]
-last = events[ends[-2] + 1:] if len(ends) > 1 else events
-total, count, kinds, worst = (collections.Counter() for _ in range(4))
-for e in last:
-    name, ms = e["name"], e["dur"] / 1e3
-    kind = ("products" if name in DENSE else "moves and casts" if name in MOVES else
-            "optimizer" if name in UPDATE else "collectives" if e["tid"] == 1 else
-            "rows and points")
-    total[name] += ms
-    count[name] += 1
-    kinds[kind] += ms
-    worst[name] = max(worst[name], ms)
-print(f"one step, each call waited for: {sum(total.values()):.2f} ms;",
-      ", ".join(f"{k} {v:.2f}" for k, v in kinds.most_common()))
-for name, ms in total.most_common(24):
-    print(f"  {name:20s} {ms:8.3f} ms  {count[name]:4d} calls, longest {worst[name]:.3f}")
-if len(sys.argv) > 2:
-    with open(sys.argv[2], "w") as out:
-        for e in last:
-            print(e["name"], e["line"], f"{e['dur'] / 1e3:.4f}", sep="\t", file=out)
+
+
+def last_step(events):
+    """A step ends with the call that ends the last one."""
+    ends = [i for i, e in enumerate(events) if (e["name"], e["line"]) == (events[-1]["name"], events[-1]["line"])]
+    return events[ends[-2] + 1:] if len(ends) > 1 else events
+
+
+ranks = sorted({e["pid"] for e in events})
+for rank in sorted({ranks[0], ranks[-1]}):
+    last = last_step([e for e in events if e["pid"] == rank])
+    total, count, kinds, worst = (collections.Counter() for _ in range(4))
+    for e in last:
+        name, ms = e["name"], e["dur"] / 1e3
+        kind = ("products" if name in DENSE else "moves and casts" if name in MOVES else
+                "optimizer" if name in UPDATE else "collectives" if e["tid"] == 1 else
+                "rows and points")
+        total[name] += ms
+        count[name] += 1
+        kinds[kind] += ms
+        worst[name] = max(worst[name], ms)
+    print(f"rank {rank}, one step, each call waited for: {sum(total.values()):.2f} ms;",
+          ", ".join(f"{k} {v:.2f}" for k, v in kinds.most_common()))
+    for name, ms in total.most_common(24):
+        print(f"  {name:20s} {ms:8.3f} ms  {count[name]:4d} calls, longest {worst[name]:.3f}")
+    if len(sys.argv) > 2 and rank == ranks[0]:
+        with open(sys.argv[2], "w") as out:
+            for e in last:
+                print(e["name"], e["line"], f"{e['dur'] / 1e3:.4f}", sep="\t", file=out)

@@ -138,10 +138,14 @@ def timed_fsdp(m, what, name, folder, model, n_tokens, cuda=""):
     return run
 
 
+def name_of(model, what, pairs):
+    return f"fsdp.{model}.{re.sub('[ ,]+', '-', what)}.{pairs}"
+
+
 def planned_fsdp(m, model, what, cluster, pairs, *options):
     """(ms of a plan's steps as printed, its folder, losses), or None"""
     rows, tokens = rows_of(model) * m.gpus, models.MODELS[model][1]["input_ids"][0][0]
-    name = f"fsdp.{model}.{re.sub('[ ,]+', '-', what)}.{pairs}"
+    name = name_of(model, what, pairs)
     folder = plan(m, name, models.graph_of(m, model), cluster, "--batch", str(rows), "--precision",
                   models.precision(m), "--pairs", pairs, *options)
     if not folder:
@@ -170,3 +174,21 @@ def fsdp(m):
             for way in (m.o.ways or []) if found else []:
                 timed_fsdp(m, f"llama8b {size} x 2048, {what}, pairs {pairs}", "fsdp.again", found[1], "llama8b",
                            size * 2048, way)
+
+
+def fsdp_trace(m):
+    """where a step of `fsdp` goes: what its ops and collectives took beside what the plan says"""
+    events = m.path("fsdp.trace.json")
+    for what, _ in clusters(m):
+        name = name_of("llama8b", what, m.o.pairs[0])
+        folder = m.path(f"plan.{name}")
+        if not os.path.isdir(folder):
+            continue
+        go(m, f"{name}.traced", folder, "--steps", "10", "--trace", events, "--seed", "1", *models.inputs(m, "llama8b"), limit=90)
+        if not os.path.exists(events):
+            continue
+        line(m, f"-- {name}, traced")
+        for command in ([m.hapc, "compare", folder, events], ["python3", "bench/steps/trace_ops.py", events, m.path(f"{name}.tsv")]):
+            for x in m.run(f"{name}.compare", command, 60).text().splitlines()[:60]:
+                line(m, "    " + x)
+        os.remove(events)
