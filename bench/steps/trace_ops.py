@@ -13,7 +13,7 @@ UPDATE = {"sgd", "momentum", "adam", "sumsq", "clip_scale"}
 
 trace = json.load(open(sys.argv[1]))
 # A call that is recorded or passes by takes no time.
-events = [e for e in (trace["traceEvents"] if isinstance(trace, dict) else trace) if e.get("ph") == "X" and e["dur"] >= 1]
+events = [e for e in (trace["traceEvents"] if isinstance(trace, dict) else trace) if e.get("ph") == "X" and e["dur"] >= 1 and e["name"].partition(":")[0] != "step"]
 for e in events: # "op_linear:256": the row and its line in program.c
     e["name"], _, e["line"] = e["name"].removeprefix("op_").partition(":")
 
