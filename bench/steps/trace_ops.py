@@ -13,15 +13,15 @@ UPDATE = {"sgd", "momentum", "adam", "sumsq", "clip_scale"}
 
 trace = json.load(open(sys.argv[1]))
 # A call that is recorded or passes by takes no time.
-events = [e for e in (trace["traceEvents"] if isinstance(trace, dict) else trace) if e.get("ph") == "X" and e["dur"] >= 1 and e["name"].partition(":")[0] != "step"]
+events = [e for e in (trace["traceEvents"] if isinstance(trace, dict) else trace) if e.get("ph") == "X" and e["dur"] >= 1]
 for e in events: # "op_linear:256": the row and its line in program.c
     e["name"], _, e["line"] = e["name"].removeprefix("op_").partition(":")
 
 
 def last_step(events):
-    """A step ends with the call that ends the last one."""
-    ends = [i for i, e in enumerate(events) if (e["name"], e["line"]) == (events[-1]["name"], events[-1]["line"])]
-    return events[ends[-2] + 1:] if len(ends) > 1 else events
+    """The calls inside the last step."""
+    step = max((e for e in events if e["name"] == "step"), key=lambda e: e["ts"])
+    return [e for e in events if e is not step and step["ts"] <= e["ts"] < step["ts"] + step["dur"]]
 
 
 ranks = sorted({e["pid"] for e in events})
