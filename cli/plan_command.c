@@ -548,11 +548,6 @@ static int plan_or_stages(hb_arena *a, const request *q, const cli_inputs *in, c
         code = cli_stages_alone(a, in, &half.syn, &s);
     }
     if (code != CLI_GO) return code;
-    if (s.plan && in->cluster->cls[0].kind == CL_GPU)
-        fputs(
-            "hapc: note: stages on GPUs are not right in all tests yet (hapc run --cuda stages=on "
-            "runs them); --stages off plans without\n",
-            stderr);
     if (s.plan) return cli_give_stages(a, in, x, &s);
     if (!q->quiet)
         fprintf(stderr, "hapc: note: no stages are faster%s%.*s\n", s.why.n ? ": " : "",

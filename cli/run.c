@@ -185,9 +185,6 @@ static int prepare(hb_arena *a, const run_options *o, const char *dir, run_job *
     if (!plan || !as_proved(a, o, dir) || !read_ranks(a, plan, j)) return CLI_INPUT;
     j->cuda = o->backend ? strcmp(o->backend, "cuda") == 0 : j->on_gpus;
     if (o->cuda && !j->cuda) return on_cpus(o);
-    if (j->cuda && hb_get(plan, "stages") && !o->cuda) // the program says whether --cuda allows it
-        return cli_error(CLI_INPUT, "not supported: stages on GPUs are not right in all tests yet "
-                                    "(--cuda stages=on runs them; --backend cpu: on CPU ranks)");
     if (j->cuda && !can_build(a, plan)) return CLI_INPUT;
     if (!cli_build(a, dir, j->cuda ? "haprt-cuda" : "haprt", &binary, &code)) {
         if (j->cuda && !o->backend)

@@ -34,7 +34,7 @@ def timed(m, name, graph, cluster, rows, *options):
 
 def ran(m, name, folder, rows, of="", env=None):
     """Of a plan that is there: the same."""
-    run = go(m, name + of, folder, "--steps", str(m.o.steps), "--seed", "1", *rows, cuda="stages=on", limit=150, env=env)
+    run = go(m, name + of, folder, "--steps", str(m.o.steps), "--seed", "1", *rows, limit=150, env=env)
     ms = run.median(skip=12)  # earlier ones find the way to run a step
     emulated = sum(x.get("emulated", False) for x in run.lines)
     line(m, f"hapc {name}{of}: {ms} ms/step (emulated: {emulated} lines), predicted "
@@ -48,7 +48,7 @@ def traced(m, name, *rows):
     folder, events = m.path(f"plan.{name}"), m.path("stages.trace.json")
     if m.left() < 75:
         return
-    go(m, f"{name}.traced", folder, "--steps", "12", "--trace", events, "--seed", "1", *rows, cuda="stages=on", limit=70)
+    go(m, f"{name}.traced", folder, "--steps", "12", "--trace", events, "--seed", "1", *rows, limit=70)
     if not os.path.exists(events):
         return
     for what, command in (("ports", ["python3", "bench/steps/trace_ports.py", folder, events]),

@@ -64,6 +64,7 @@ typedef struct profile {
     void **owned;
     int n_owned, cap_owned;
     double step_sec; // of a step that does nothing
+    double heat;     // seconds that a case runs before it is timed: clocks are those of long work
     profile_result *result;
     int n_results, cap_results;
     // Progress on stdout: what part of the whole command this run is, in percent.

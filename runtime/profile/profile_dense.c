@@ -197,6 +197,8 @@ void profile_dense(profile *p)
     hap_dtype type[] = {HAP_F32, HAP_BF16};
     int n_types = p->device.gpu && !p->only_dense ? 2 : 1;
     for (int t = 0; t < n_types; t++) {
+        // Power binds a device at work on matrix units for long, as in training.
+        p->heat = p->device.gpu && (type[t] == HAP_BF16 || p->only_dense) ? 0.1 : 0;
         for (int i = 0; i < 3; i++)
             matmuls(p, row[i], type[t]);
         for (int i = 0; i < 3; i++)
@@ -209,4 +211,5 @@ void profile_dense(profile *p)
                     attention(p, back ? HAP_OP_sdpa_bwd : HAP_OP_sdpa, type[t], *k / *l, *l);
                 }
     }
+    p->heat = 0;
 }

@@ -567,7 +567,15 @@ static bool rash(cudaStream_t s, const uint32_t *at)
 int main(int argc, char **argv)
 {
     enum { NONE = -1, FENCE = CUDA_PUT_KINDS, RASH, STALE, RUN = OPEN * ROOM };
-    enum { AHEAD = 1, HASTY = 2, BY_NCCL = 4, ONE_ROOM = 8, STORES = 16 };
+    enum {
+        AHEAD = 1,
+        HASTY = 2,
+        BY_NCCL = 4,
+        ONE_ROOM = 8,
+        STORES = 16,
+        CURRENT = 32,
+        SET_BY_NONE = 64
+    };
     static const struct {
         const char *what;
         int missing; // a kind of flag, the fences, waits of streams that send, or new numbers
@@ -592,6 +600,18 @@ int main(int argc, char **argv)
         {"captured", NONE, {0, 0, 0}, AHEAD, CAPTURED, 0},
         {"captured, in pieces, by kernels", NONE, {1, RUN, 1}, AHEAD, CAPTURED, 0},
         {"captured, numbers of the first time", STALE, {0, 0, 0}, AHEAD, CAPTURED, 0},
+        {"captured, numbers set by the current context",
+         NONE,
+         {0, 0, 0},
+         AHEAD | CURRENT,
+         CAPTURED,
+         0},
+        {"captured, numbers that the driver does not set",
+         NONE,
+         {0, 0, 0},
+         AHEAD | SET_BY_NONE,
+         CAPTURED,
+         0},
         {"captured, few queues", NONE, {64, 64, 64}, 0, CAPTURED, 24},
         {"captured, a rank keeps its flags", NONE, {0, 0, 0}, AHEAD, SILENT, 0},
         {"by stores", NONE, {0, 0, 0}, AHEAD | STORES, LIVE, 0},
@@ -613,6 +633,9 @@ int main(int argc, char **argv)
         fake_deaf(missing == RASH ? rash : missing >= 0 && missing < FENCE ? deaf : NULL);
         fake_loose(missing == FENCE);
         fake_stale(missing == STALE);
+        fake_contexts(cases[c].how & SET_BY_NONE ? FAKE_NONE
+                      : cases[c].how & CURRENT   ? FAKE_CURRENT
+                                                 : FAKE_OWN);
         unheard = (cuda_put_flag)missing;
         ahead = cases[c].how & AHEAD;
         hasty = cases[c].how & HASTY;
@@ -636,9 +659,9 @@ int main(int argc, char **argv)
             ok &= full[copies] > 0;
         if (sizes && programs > 20) ok &= (fake.kernels > 0) == (sizes->run > 0);
         if (cases[c].captured) // with few queues some are to be released
-            ok &= cases[c].captured == SILENT ? released == n
-                  : cases[c].queues           ? programs <= 60 || (released > 0 && released < n)
-                                              : released == 0;
+            ok &= cases[c].captured == SILENT || cases[c].how & SET_BY_NONE ? released == n
+                  : cases[c].queues ? programs <= 60 || (released > 0 && released < n)
+                                    : released == 0;
         failed += !ok;
         printf("%-46s %d programs, %d with wrong values, %d without an end, %ld released, "
                "%ld kernels, %ld times too many copies: %s\n",

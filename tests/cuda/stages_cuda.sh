@@ -32,7 +32,7 @@ killed() # MODEL: on the plan `staged`
     : >"$work/killed.out"
     title "$1: a rank is killed in mid-pipeline"
     # shellcheck disable=SC2046
-    "$hapc" run "$work/staged" --backend cuda --cuda stages=on --steps 1000000 --json $(inputs "$1") >"$work/killed.out" 2>"$work/killed.err" &
+    "$hapc" run "$work/staged" --backend cuda --steps 1000000 --json $(inputs "$1") >"$work/killed.out" 2>"$work/killed.err" &
     run=$! begin=$SECONDS
     while [ "$(wc -l <"$work/killed.out")" -lt 20 ] && [ $((SECONDS - begin)) -lt 90 ]; do
         sleep 0.2
@@ -76,7 +76,7 @@ for case in 2,gpt2-tiny,$work/two.yaml,0@m0:1-2@m1,auto 2,bert-tiny,$work/two.ya
     run staged cpu --backend cpu --steps 20 --seed 1 --json $(inputs "$model") || continue
     for graph in off list on; do
         # shellcheck disable=SC2046
-        run staged $graph --backend cuda --cuda "stages=on,tune=off,fuse=exact,graph=$graph" --steps 20 --seed 1 --json $(inputs "$model") || break # not a minute more for each way
+        run staged $graph --backend cuda --cuda "tune=off,fuse=exact,graph=$graph" --steps 20 --seed 1 --json $(inputs "$model") || break # not a minute more for each way
         sed 's/,"ms.*//' "$work/$graph.out" >"$work/$graph.losses"
     done
     compare losses "$work/on.out" "$work/cpu.out"

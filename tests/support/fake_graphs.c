@@ -45,10 +45,22 @@ struct fake_replay {
 static struct CUgraph_st *capturing[MOST_STREAMS];
 static int captures, queues;
 static bool stale;
+static fake_context contexts;
 
 void fake_queues(int n)
 {
     queues = n;
+}
+
+void fake_contexts(fake_context of)
+{
+    contexts = of;
+}
+
+CUresult fake_current(CUcontext *to)
+{
+    *to = (CUcontext)(uintptr_t)1;
+    return CUDA_SUCCESS;
 }
 
 void fake_stale(bool is)
@@ -247,6 +259,8 @@ CUresult fake_get_params(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
 CUresult fake_set_params(CUgraphExec exec, CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *p)
 {
     if (p->count != node->p.count) return CUDA_ERROR_INVALID_VALUE;
+    if (contexts == FAKE_NONE || (contexts == FAKE_CURRENT && !p->ctx))
+        return CUDA_ERROR_INVALID_CONTEXT;
     if (!stale) memcpy(exec->batch[node->number], p->paramArray, p->count * sizeof *p->paramArray);
     return CUDA_SUCCESS;
 }

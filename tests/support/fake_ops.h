@@ -70,6 +70,7 @@ bool fake_replay_step(cudaStream_t s, struct fake_replay *x);
 void fake_replay_free(struct fake_replay *x);
 CUresult fake_get_nodes(CUgraph g, CUgraphNode *node, size_t *n);
 CUresult fake_node_type(CUgraphNode node, CUgraphNodeType *type);
+CUresult fake_current(CUcontext *to);
 CUresult fake_get_params(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS *p);
 CUresult fake_set_params(CUgraphExec exec, CUgraphNode node,
                          const CUDA_BATCH_MEM_OP_NODE_PARAMS *p);

@@ -447,6 +447,7 @@ static CUresult batch(CUstream s, unsigned n, CUstreamBatchMemOpParams *all, uns
 }
 
 const cuda_driver fake_driver = {
+    .cuCtxGetCurrent_ = fake_current,
     .cuGraphBatchMemOpNodeGetParams_ = fake_get_params,
     .cuGraphExecBatchMemOpNodeSetParams_ = fake_set_params,
     .cuGraphGetNodes_ = fake_get_nodes,

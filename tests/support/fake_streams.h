@@ -57,6 +57,9 @@ void fake_loose(bool is); // writes of numbers are no fences
 void fake_queues(
     int n); // in which nodes of graphs stand from here on, at most MOST_STREAMS; 0: any
 void fake_stale(bool is); // numbers of captured graphs stay as they were
+// Numbers of captured graphs are set by the context of their node, by the current one, by none.
+typedef enum { FAKE_OWN, FAKE_CURRENT, FAKE_NONE } fake_context;
+void fake_contexts(fake_context of);
 void fake_each_stream(void (*f)(cudaStream_t s, void *arg), void *arg);
 
 #endif

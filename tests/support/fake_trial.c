@@ -27,14 +27,17 @@ bool fake_trial(hap_rank *const *r, cuda_whole *w, void (*enqueue)(int rank), bo
         cuda_whole_end(r[i], &w[i]);
         cuda_release_park(r[i], &release[i]);
     }
-    for (int i = 0; i < fake.n; i++) {
+    bool fixed = false; // all ranks hear of it
+    for (int i = 0; i < fake.n; i++)
+        fixed |= w[i].fixed;
+    for (int i = 0; i < fake.n && !fixed; i++) {
         cuda_whole_launch(r[i], &w[i], silent && i == fake.n - 1);
         for (int steps = (int)fake_draw(200); steps > 0; steps--)
             fake_step();
     }
     while (fake_step())
         ;
-    bool passed = all_ended(r);
+    bool passed = !fixed && all_ended(r);
     for (int i = 0; i < fake.n; i++)
         for (unsigned a = 0; a < CUDA_MASKS; a++)
             if (cuda_put_taken(r[i], a) > number) number = cuda_put_taken(r[i], a);

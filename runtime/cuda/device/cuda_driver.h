@@ -12,6 +12,7 @@ CUresult CUDAAPI cuGreenCtxStreamCreate(CUstream *s, CUgreenCtx c, unsigned int 
 #endif
 
 #define CUDA_DRIVER_FUNCTIONS(F)                                                                   \
+    F(cuCtxGetCurrent)                                                                             \
     F(cuDeviceGet)                                                                                 \
     F(cuGetErrorString)                                                                            \
     F(cuGraphBatchMemOpNodeGetParams)                                                              \

@@ -83,6 +83,7 @@ static int turns(const hap_rank *r)
 static bool tried(hap_rank *r, cuda_whole *w)
 {
     double limit = most_of_all(r, cuda_steps_of(r)->listed * times), delay = 0;
+    if (cuda_agree(r, !w->fixed) == 0) return false;
     if (limit < least) limit = least;
     for (int turn = 0; turn < turns(r); turn++) {
         hap_beat(r, "device");
@@ -126,7 +127,9 @@ static void say(const hap_rank *r, const cuda_whole *w, bool passed)
     if (!r->opt.verbose) return;
     fprintf(stderr, "rank %d step as one graph with its one-sided puts, %d nodes of numbers: %s\n",
             r->id, w->n_nodes,
-            passed ? "every trial ended" : "a trial did not end, one-sided puts stay live");
+            passed     ? "every trial ended"
+            : w->fixed ? "the driver does not set them, one-sided puts stay live"
+                       : "a trial did not end, one-sided puts stay live");
 }
 
 void cuda_litmus(hap_rank *r)

@@ -20,8 +20,6 @@
 
 const char *hap_backend_stages(const hap_rank *r)
 {
-    if (r->opt.cuda.stages != HAP_CUDA_stages_on)
-        return "not supported: stages on GPUs are not right in all tests yet (--cuda stages=on runs them)";
     return r->opt.n_evals ? "not supported: --eval of a program of stages on GPUs" : NULL;
 }
 

@@ -118,6 +118,26 @@ static void find_nodes(hap_rank *r, cuda_whole *w)
     free(node);
 }
 
+static CUresult set(hap_rank *r, const cuda_whole *w, numbers *n)
+{
+    return driver(r)->cuGraphExecBatchMemOpNodeSetParams_(w->exec, n->node, &n->p);
+}
+
+// What a stream of a green context was given is of that context, and drivers differ in which one
+// they then set it by: its own, or the current.
+static void try_to_set(hap_rank *r, cuda_whole *w)
+{
+    for (int i = 0; i < w->n_nodes && !w->fixed; i++) {
+        CUresult e = set(r, w, &w->node[i]);
+        if (e == CUDA_ERROR_INVALID_CONTEXT) {
+            call(r, driver(r)->cuCtxGetCurrent_(&w->node[i].p.ctx), "cuCtxGetCurrent");
+            e = set(r, w, &w->node[i]);
+        }
+        w->fixed = e == CUDA_ERROR_INVALID_CONTEXT;
+        if (!w->fixed) call(r, e, "cuGraphExecBatchMemOpNodeSetParams");
+    }
+}
+
 void cuda_whole_end(hap_rank *r, cuda_whole *w)
 {
     cuda_steps *steps = cuda_steps_of(r);
@@ -130,6 +150,7 @@ void cuda_whole_end(hap_rank *r, cuda_whole *w)
     b->x.graphs++;
     b->x.made[b->x.phase].graphs++;
     find_nodes(r, w);
+    try_to_set(r, w);
     for (unsigned a = 0; a < CUDA_MASKS; a++) {
         w->step[a] = cuda_put_taken(r, a) - w->set[a];
         cuda_put_take(r, a, w->set[a]); // nothing has run
@@ -149,8 +170,7 @@ static void set_numbers(hap_rank *r, cuda_whole *w)
         numbers *n = &w->node[i];
         for (unsigned k = 0; k < n->p.count; k++)
             if (n->mask[k] >= 0) *value_of(&n->op[k]) += further[n->mask[k]];
-        call(r, driver(r)->cuGraphExecBatchMemOpNodeSetParams_(w->exec, n->node, &n->p),
-             "cuGraphExecBatchMemOpNodeSetParams");
+        call(r, set(r, w, n), "cuGraphExecBatchMemOpNodeSetParams");
     }
 }
 
@@ -162,8 +182,7 @@ static void hush(hap_rank *r, cuda_whole *w)
         for (unsigned k = 0; k < n->p.count; k++)
             if (n->mask[k] >= 0 && n->op[k].operation == CU_STREAM_MEM_OP_WRITE_VALUE_32)
                 n->op[k].writeValue.value = w->set[n->mask[k]];
-        call(r, driver(r)->cuGraphExecBatchMemOpNodeSetParams_(w->exec, n->node, &n->p),
-             "cuGraphExecBatchMemOpNodeSetParams");
+        call(r, set(r, w, n), "cuGraphExecBatchMemOpNodeSetParams");
     }
 }
 

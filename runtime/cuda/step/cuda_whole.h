@@ -29,7 +29,8 @@ typedef struct cuda_whole {
     cudaEvent_t forks;
     struct cuda_numbers *node; // memory operations of one-sided puts
     int n_nodes, cap_nodes;
-    uint32_t set[CUDA_MASKS];  // their numbers are of a step before which so many were taken
+    bool fixed;               // the driver does not set numbers of this graph; it is launched never
+    uint32_t set[CUDA_MASKS]; // their numbers are of a step before which so many were taken
     uint32_t step[CUDA_MASKS]; // numbers of a step, by axis mask
 } cuda_whole;
 
