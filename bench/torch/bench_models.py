@@ -64,7 +64,7 @@ def llama8b():
 def mixtral_of(wide, inside, heads, kv, words, tokens):
     """Mixtral of 4 layers of 8 experts; on the meta device. PyTorch runs its experts by grouped_mm."""
     config = transformers.MixtralConfig(
-        vocab_size=words, hidden_size=wide, intermediate_size=inside, num_hidden_layers=4, num_attention_heads=heads,
+        vocab_size=words, hidden_size=wide, intermediate_size=inside, num_hidden_layers=layers(4), num_attention_heads=heads,
         num_key_value_heads=kv, num_local_experts=8, num_experts_per_tok=2, max_position_embeddings=tokens,
         tie_word_embeddings=False, use_cache=False)
     config._experts_implementation = "grouped_mm"
