@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What overlap-bench measured of pairs as lists of tiles, beside chunks, sequences and others.
 
-    bench/overlap/list_report.py FILE.jsonl:PLANNED[:PRICED]… [--beside FILE.jsonl]…
+    bench/overlap/list_report.py FILE.jsonl:PLANNED[:PRICED[:STORED]]… [--beside FILE.jsonl]…
 
-PLANNED: what pair_chunks wrote for --chunks; PRICED: for --also (pair_chunks --each). --beside: what
-overlap-base and torch_overlap.py measured of the same shapes. A line a shape, ms: matmul, collective,
-limit, fastest sequence, the planner's chunks, its list, what the runtime kept of the two, the best
-list by stores if PRICED has one, the best chunks tried, bare pushes, torch's fused operator; whether chunks, the list or the sequence was planned
-first (c, L, s), and which. Below it, each list of PRICED: ms, price / measured. Then, of each set of
+PLANNED: what pair_chunks wrote for --chunks; PRICED: for --also (pair_chunks --each, --stored);
+STORED: pair_chunks --stores. --beside: what overlap-base and torch_overlap.py measured of the same
+shapes. A line a shape, ms: what was planned, what would be with lists by stores (allowed), what the
+runtime kept, the planner's chunks, its list, the best list by stores of PRICED, the fastest
+sequence, the best chunks tried, bare pushes, torch's fused operator; whether chunks, the list or the
+sequence was planned first (c, L, s), S if it would be a list by stores, and which. Below it, each list of PRICED: ms, price / measured. Then, of each set of
 shapes and of all, geometric means of time / limit, of the planner's over others, of price / measured.
 The limit is max(matmul, the fastest collective) of overlap-bench's process.
 """
@@ -18,7 +19,7 @@ import sys
 
 from overlap_report import least, mean, read
 
-ORDER = ("planned", "run", "chunks", "list", "stores", "seq", "tried", "bare", "torch")
+ORDER = ("planned", "allowed", "run", "chunks", "list", "stores", "seq", "tried", "bare", "torch")
 TRITON = {"triton-down": 0.923}  # Triton-distributed's time / torch's, published for H100s
 
 
@@ -37,6 +38,16 @@ def lines_of(path):
 
 def first_is_list(text):
     return "|" in text and int(text.split("|")[1].split()[1]) & 8
+
+
+def list_of(text):
+    """The list of a line of pair_chunks, but for whether it is first."""
+    form, how, *groups = text.split("|")[1].split()
+    return " ".join([form, str(int(how) & ~8), *groups])
+
+
+def by_stores(text):
+    return "|" in text and int(text.split("|")[1].split()[1]) & 16
 
 
 def show(x):
@@ -77,7 +88,7 @@ class Ratios:
             print(f"  more than {most} of {what}: {', '.join(over) or 'none'}")
 
 
-def measured(rows, text):
+def measured(rows, text, allowed):
     """Of a shape: what each way took."""
     pairs = [x for x in rows if x["by"] == "hapc" and x["method"] == "pair"]
     ours = [x for x in rows if x["by"] == "hapc"]
@@ -88,13 +99,18 @@ def measured(rows, text):
         "list": least(pairs, chosen="planner", tiles=False, list=True),
         "run": least(pairs, chosen="planner", tiles=True, list=None),
         "tried": least(pairs, chosen="tried", tiles=False),
-        "stores": least(pairs, chosen="also", chunks=lambda text: "|" in text and int(text.split("|")[1].split()[1]) & 16),
+        "stores": least(pairs, chosen="also", chunks=by_stores),
         "bare": least(bare, method="push pair"),
         "torch": least(torch, method="fused"),
     }
     has["planned"] = (has["list"] if first_is_list(text) else has["chunks"]) or has["seq"]
     if not has["run"]:
         has["run"] = has["planned"]
+    has["allowed"] = None
+    if allowed is not None:
+        stored = first_is_list(allowed) and by_stores(allowed)
+        has["allowed"] = has["planned"] if not stored else least(
+            pairs, chosen="also", chunks=lambda text: by_stores(text) and list_of(text) == list_of(allowed))
     return has
 
 
@@ -107,25 +123,29 @@ def tell_lists(rows, kind, name, prices, ratios):
             print(f"    {x['chunks'].split('|')[1].strip()} {x['ms']:.4f} / {price / x['ms']:.3f}")
 
 
-def tell_shape(key, rows, planned, prices, ratios):
+def tell_shape(key, rows, planned, prices, allowed, ratios):
     _, kind, m, n, k, _, name = key
+    may = allowed.get((kind, name), (None, None, None))[1]
     _, text, price = planned.get((kind, name), ("sequential", "", None))
     ours = [x for x in rows if x["by"] == "hapc"]
     put, product = least(ours, method="collective"), least(ours, method="matmul")
     if not put or not product:
         print(f"{kind} {m} {n} {k} {name} not measured")
         return
-    limit, has = max(put["ms"], product["ms"]), measured(rows, text)
+    limit, has = max(put["ms"], product["ms"]), measured(rows, text, may)
     size = "limit under 0.2" if limit < 0.2 else "limit over 0.4" if limit > 0.4 else None
     ms = {way: has[way]["ms"] for way in ORDER if has[way]}
     for way in ms:
         ratios.add(kind, f"{way} / limit", ms[way], limit, name)
-        if size and way in ("planned", "run"):
+        if size and way in ("planned", "allowed", "run"):
             ratios.add(kind, f"{way} / limit, {size}", ms[way], limit, name)
     plain = min(ms[w] for w in ("seq", "chunks") if w in ms)
     ratios.add(kind, "planned / seq or chunks", ms["planned"], plain, name)
     ratios.add(kind, "run / seq or chunks", ms["run"], plain, name)
     ratios.add(kind, "planned / quickest", ms["planned"], min(ms[w] for w in ("seq", "chunks", "list", "run") if w in ms), name)
+    if "allowed" in ms:
+        ratios.add(kind, "allowed / quickest", ms["allowed"], min(ms[w] for w in ("seq", "chunks", "list", "run", "stores") if w in ms), name)
+        ratios.add(kind, "allowed / seq or chunks", ms["allowed"], plain, name)
     if "stores" in ms:
         either = min(ms["planned"], ms["stores"])
         ratios.add(kind, "stores / planned", ms["stores"], ms["planned"], name)
@@ -135,10 +155,11 @@ def tell_shape(key, rows, planned, prices, ratios):
     ratios.add(kind, "run / torch", ms["run"], ms.get("torch"), name)
     ratios.add(kind, "planned / bare", ms["planned"], ms.get("bare"), name)
     ratios.add(kind, "price / measured", price, ms["planned"], name)
+    ways = "S" if may and first_is_list(may) and by_stores(may) else ""
     letter = "L" if first_is_list(text) else "c" if has["chunks"] else "s"
     beside = f" (Triton-distributed / torch: {TRITON[name]})" if name in TRITON else ""
     print(f"{kind} {m} {n} {k} {name} mm {show(product)} put {show(put)} {put['form']} lim {limit:.4f} "
-          f"{' '.join(f'{way} {show(has[way])}' for way in ORDER)} {ms['planned'] / limit:.2f} {letter} {text}{beside}")  # fmt: skip
+          f"{' '.join(f'{way} {show(has[way])}' for way in ORDER)} {ms['planned'] / limit:.2f} {letter}{ways} {text}{beside}")  # fmt: skip
     tell_lists(rows, kind, name, prices, ratios)
 
 
@@ -151,14 +172,15 @@ def main():
                 beside.setdefault(key, []).extend(rows)
         else:
             sets.append(word.split(":"))
-    for path, plan, *priced in sets:
+    for path, plan, *more in sets:
         shapes, (_, planned), ratios = read(path)[1], lines_of(plan), Ratios()
-        prices = lines_of(priced[0])[0] if priced else {}
+        prices = lines_of(more[0])[0] if more else {}
+        allowed = lines_of(more[1])[1] if len(more) > 1 else {}
         print(f"-- {path}: kind, M, N, K, name, ms")
         for key in sorted(shapes):
             rows = shapes[key] + beside.get(key, [])
             wrong += sum(x["wrong"] for x in rows)
-            tell_shape(key, rows, planned, prices, ratios)
+            tell_shape(key, rows, planned, prices, allowed, ratios)
         ratios.tell()
         every.merge(ratios)
     if len(sets) > 1:

@@ -3,19 +3,20 @@
 //
 //     mpirun -n W overlap-bench-cuda SHAPES [--chunks FILE] [--also FILE] [--only AG]
 //                                    [--cut A,B,…] [--sms A,B,…] [--lists N] [--turns N]
-//                                    [--scale K] [--seconds S] [-v]
+//                                    [--scale K] [--seconds S] [--no-stores] [-v]
 //
 // FILE has the planner's chunks by name of the shape (bench/planner/pair_chunks.c), --also any
 // number of lists a shape that are compared to the end; --cut, shares of rows and of columns (AG)
-// or inner entries (RS, AR) by rank; --scale divides sizes. Each method is a program of its own
-// (runtime/profile): a step of repeats on tensors that follow each other in memory. All programs of
-// a shape, once warm, go on in turns, a sample each: a pause, a barrier, a step, whose own overhead
-// is taken off; the slowest rank's. A device that power binds is as fast as what it did before lets
-// it be: in turns all find it the same, each behind another one from turn to turn. The first turns
-// are of all methods, the rest of those that are compared: matmul, collectives, sequences, the
-// planner's pair, and the fastest of the other groupings so far. Operands are normal numbers that
-// no two ranks share; after the turns results are poisoned and every element compared with what the
-// sequence makes. Prints a line of JSON a method.
+// or inner entries (RS, AR) by rank; --scale divides sizes; --no-stores: no kernel stores in the
+// memory of others. Each method is a program of its own (runtime/profile): a step of repeats on
+// tensors that follow each other in memory. All programs of a shape, once warm, go on in turns, a
+// sample each: a pause, a barrier, a step, whose own overhead is taken off; the slowest rank's. A
+// device that power binds is as fast as what it did before lets it be: in turns all find it the
+// same, each behind another one from turn to turn. The first turns are of all methods, the rest of
+// those that are compared: matmul, collectives, sequences, the planner's pair, and the fastest of
+// the other groupings so far. Operands are normal numbers that no two ranks share; after the turns
+// results are poisoned and every element compared with what the sequence makes. Prints a line of
+// JSON a method.
 
 #include <math.h>
 #include <stdio.h>
@@ -68,7 +69,7 @@ typedef struct bench {
     profile p;
     hap_rank *r;
     shape s;
-    bool ag, uneven;
+    bool ag, uneven, stores;                     // stores: by kernels, where a list says so
     int64_t rows[MOST_RANKS], inner[MOST_RANKS]; // by rank: of the moved factor; of w's cut dim
     method method[MOST_METHODS];
     int n_methods;
@@ -79,7 +80,8 @@ typedef struct bench {
 typedef struct options {
     const char *shapes, *chunks, *also, *cut, *sms, *only;
     int lists, scale, turns;
-    bool verbose; // what the runtime chose
+    bool verbose;   // what the runtime chose
+    bool no_stores; // by kernels
     double seconds;
 } options;
 
@@ -201,7 +203,7 @@ static void take(bench *b, method *m)
     b->r->opt.cuda.tiles = m->tiles == AS_RUN    ? HAP_CUDA_tiles_on
                            : m->tiles == BY_LIST ? HAP_CUDA_tiles_plan
                                                  : HAP_CUDA_tiles_off;
-    b->r->opt.cuda.stores = HAP_CUDA_stores_on; // where the list says so
+    b->r->opt.cuda.stores = b->stores ? HAP_CUDA_stores_on : HAP_CUDA_stores_off;
     b->p.call = m->call;
     b->p.n_calls = m->n_calls;
 }
@@ -539,6 +541,8 @@ static bool parse(options *o, int argc, char **argv)
             o->shapes = argv[i];
         else if (strcmp(argv[i], "-v") == 0)
             o->verbose = true;
+        else if (strcmp(argv[i], "--no-stores") == 0)
+            o->no_stores = true;
         else if (strcmp(argv[i], "--chunks") == 0)
             o->chunks = v, i++;
         else if (strcmp(argv[i], "--also") == 0)
@@ -604,6 +608,7 @@ int main(int argc, char **argv)
         x = x && strchr(x, ',') ? strchr(x, ',') + 1 : x;
     }
     b.uneven = o.cut != NULL;
+    b.stores = !o.no_stores;
     if (o.sms) hap_places(r, NULL, sms, NULL);
     hap_mesh(r, 1, &r->n_ranks);
     static int class_of[MOST_RANKS];

@@ -44,7 +44,7 @@ bool groups_same(const group_list *a, const group_list *b)
 bool groups_planned(group_list *l, hap_form *form, const char *path, const char *kind,
                     const char *name, int i)
 {
-    char line[512], k[4], its[64], by[16];
+    char line[1024], k[4], its[64], by[16];
     bool found = false;
     int used;
     FILE *f = path ? fopen(path, "r") : NULL;

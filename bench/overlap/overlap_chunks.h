@@ -12,7 +12,7 @@ typedef struct group_list {
     int64_t chunk[MOST_CHUNKS][3]; // {distance, weight, via}, as costmodel/overlap.h has them
     hap_pair_tiles tiles;          // the list of tiles, if one is said; its groups are `listed`
     int64_t listed[MOST_CHUNKS][3];
-    char text[256];
+    char text[768];
 } group_list;
 
 // The planner's for a shape: of the line "KIND NAME FORM GROUPS…", or "… | ROWSxCOLS HOW GROUPS…"

@@ -11,7 +11,8 @@
 // --price: the predicted ms of each of these chunks instead, lines as this program writes them.
 // --each: instead the best list of each form of tiles, with sums and without, to try them all:
 // lines as overlap-bench's --also takes them, with the predicted ms behind #. --stores: lists whose
-// kernels store parts where they go are looked at, too; --stored: instead the best of these.
+// kernels store parts where they go are looked at, too; --stored: instead the best two forms of
+// these.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,24 +170,33 @@ static void each_form(team *t)
     }
 }
 
-// The best list by stores.
+// The best lists by stores, of STORED forms.
 static void best_stored(team *t)
 {
-    int best[COST_MAX_CHUNKS][3], chunk[COST_MAX_CHUNKS][3], n_best = 0;
-    cost_pair_tiles tiles, best_tiles = {0};
-    double least = (double)INFINITY;
+    enum { STORED = 2 };
+    struct {
+        cost_pair_tiles tiles;
+        int n, chunk[COST_MAX_CHUNKS][3];
+        double sec;
+    } x, best[STORED + 1];
+    int n = 0;
     t->is.form = COST_PUT(1);
     for (int i = 0; i < COST_TILE_FORMS && cost_team_lists(&t->is, t->is.form); i++) {
         const cost_tile_form *f = &cost_tile_forms[i];
         cost_pair_time time;
         if (!cost_team_lists_how(&t->is, f, COST_LIST_STORES)) continue;
-        cost_pair p = cost_team_list(&t->is, f, COST_LIST_STORES, false, &tiles, t->shares);
-        int n = cost_pair_search(&p, COST_MAX_CHUNKS, chunk, &time);
-        if (n == 0 || time.total >= least) continue;
-        least = time.total, n_best = n, best_tiles = tiles;
-        memcpy(best, chunk, sizeof best);
+        cost_pair p = cost_team_list(&t->is, f, COST_LIST_STORES, false, &x.tiles, t->shares);
+        x.n = cost_pair_search(&p, COST_MAX_CHUNKS, x.chunk, &time);
+        x.sec = time.total;
+        if (x.n == 0) continue;
+        int at = n;
+        for (; at > 0 && best[at - 1].sec > x.sec; at--)
+            best[at] = best[at - 1];
+        best[at] = x;
+        if (n < STORED) n++;
     }
-    if (n_best) print_list(t, &best_tiles, best, n_best, least);
+    for (int i = 0; i < n; i++)
+        print_list(t, &best[i].tiles, best[i].chunk, best[i].n, best[i].sec);
 }
 
 static int parse_groups(const char *at, int (*chunk)[3], const char **end)

@@ -124,6 +124,8 @@ class Machine:
         return os.path.join(self.work, name)
 
     def test(self, name):
+        """A test on devices; of --backend cpu the same on CPUs."""
+        name = name if self.backend == "cuda" else name.replace("_cuda", "")
         return os.path.join(self.pack, "tests", name)
 
     def mpirun(self, ranks, *command):

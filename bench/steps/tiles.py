@@ -31,29 +31,33 @@ def seeds_of(m):
     return m.o.seeds
 
 
-def shapes_of(m, seed):
+def shapes_of(m, seed, count=24):
     """The list and what others have published, or shapes at random: a file."""
     path = m.path(f"shapes{seed}.txt")
     if seed:
-        m.run(f"shapes{seed}", ["python3", "bench/overlap/random_shapes.py", seed, "24", str(m.gpus)], 10, out=path)
+        m.run(f"shapes{seed}", ["python3", "bench/overlap/random_shapes.py", seed, str(count), str(m.gpus)], 10, out=path)
         return path
     with open(SHAPES) as f, open(path, "w") as to:
         to.write(f.read() + MORE)
     return path
 
 
-def measure(m, name, shapes, cluster, sms=""):
-    """What list_report.py takes of the shapes: jsonl:planned[:forms]."""
+def measure(m, name, shapes, cluster, sms="", stores=True):
+    """What list_report.py takes of the shapes: jsonl:planned[:forms[:planned with lists by stores]]."""
     cut, run_as = (["--cut"], ["--cut", sms, "--sms", sms]) if sms else ([], [])
-    planned = groups_of(m, cluster, f"{name}.planned.txt", *cut, shapes=shapes)
-    forms = [groups_of(m, cluster, f"{name}.forms.txt", *cut, "--each" if m.o.forms else "--stored", shapes=shapes)]
-    out = m.path(f"{name}.jsonl")
-    done = m.run(name, m.mpirun(m.gpus, os.path.join(m.pack, "bin/overlap-bench-cuda"), shapes, "--chunks", planned,
-                                "--also", *forms, *run_as, "--lists", "1", "--seconds",
+    planned, also = groups_of(m, cluster, f"{name}.planned.txt", *cut, shapes=shapes), []
+    if stores or m.o.forms:
+        also.append(groups_of(m, cluster, f"{name}.forms.txt", *cut, "--each" if m.o.forms else "--stored", shapes=shapes))
+    if stores:
+        also.append(groups_of(m, cluster, f"{name}.stores.txt", *cut, "--stores", shapes=shapes))
+    out, bench = m.path(f"{name}.jsonl"), os.path.join(m.pack, f"bin/overlap-bench-{m.backend}")
+    small = ["--scale", "64"] if m.backend == "cpu" else []
+    done = m.run(name, m.mpirun(m.gpus, bench, shapes, "--chunks", planned, *[x for f in also[:1] for x in ("--also", f)],
+                                *run_as, *([] if stores else ["--no-stores"]), *small, "--lists", "1", "--seconds",
                                 str(m.o.each)), m.o.each + 60, out=out)  # fmt: skip
     if not done.ok:
         m.failed(name, [f"exit {done.code}", *done.tail(4)])
-    return ":".join([out, planned, *forms])
+    return ":".join([out, planned, *also])
 
 
 def report(m, name, sets, beside=()):
@@ -95,6 +99,21 @@ def rivals(m):
     m.run("rivals.bare", m.mpirun(m.gpus, os.path.join(m.pack, "bin/overlap-base"), every, seconds), m.o.each + 45,
           out=bare, env={"CUDA_DEVICE_MAX_CONNECTIONS": "32"})
     report(m, "rivals", made, [x for x in (torch, bare) if os.path.exists(x)])
+
+
+def stores(m):
+    """`lists` and 8 shapes of a fresh seed, with the two best lists by stores beside, in one go"""
+    if not several(m):
+        return
+    cluster, both = cluster_file(m), m.path("shapes.stores.txt")
+    drawn = shapes_of(m, seeds_of(m)[0], 8)
+    with open(both, "w") as to:
+        for path in (SHAPES, drawn):
+            with open(path) as f:
+                to.write(f.read())
+    line(m, f"== prices by {cluster}, equal ranks, 8 shapes of seed {m.o.seeds[0]}"
+            + ("" if stores_hold(m) else ", no stores: they went wrong"))
+    report(m, "stores", [measure(m, "stores", both, cluster, stores=stores_hold(m))])
 
 
 # --- unequal GPUs ---
@@ -169,31 +188,67 @@ def uneven_lists(m):
 # --- whole models ---
 
 
+XL = ("gpt2-xl", 16, 1024, [*XL_PINS, "--pin", "transformer.h.*.attn.c_attn=S(2)"])
+
+
+def in_ways(m, model, batch, tokens, pins, turns=2):
+    """A model's plan, run in chunks, by lists of tiles and by stores, there and back."""
+    cluster = cluster_file(m) if m.backend == "cuda" else models.cluster(m, m.gpus)
+    name = f"e2e-tiles.{model}"
+    rows = rows_for(m, model, 2 * batch, tokens) if m.backend == "cuda" else models.inputs(m, model)
+    folder = plan(m, name, f"examples/{model}/graph.json", cluster, "--batch", str(batch), "--precision",
+                  models.precision(m), *pins)
+    if not folder:
+        return
+    with open(os.path.join(folder, "program.c")) as f:
+        text = f.read()
+    line(m, f"{name}: {text.count('hap_overlap(')} pairs, {text.count('hap_tiles(')} with lists, predicted "
+            f"{models.predicted_ms(folder):.1f} ms")
+    ways = ["tiles=off", "tiles=on", *(["tiles=on,stores=all"] if stores_hold(m) else [])]
+    for turn in range(turns):
+        for way in ways[:: 1 - 2 * turn]:
+            run = go(m, f"{name}.{way}", folder, "--steps", "18", "--seed", "1", *rows, cuda=way, limit=40)
+            line(m, f"{name} {way}: {run.median(9)} ms/step, losses {run.some_losses()}")
+            for x in run.said("pair of line", 12) if turn == 0 and way != "tiles=off" else ():
+                print("   ", x)
+
+
 def e2e_tiles(m):
     """GPT-2 XL and blocks of 8192, the same plan: pairs in chunks and as lists of tiles, in turns"""
-    if not several(m):
-        return
-    cluster = cluster_file(m)
-    for model, batch, tokens, pins in (("gpt2-8k", 4, 2048, []),
-                                       ("gpt2-xl", 16, 1024, [*XL_PINS, "--pin", "transformer.h.*.attn.c_attn=S(2)"])):
-        rows, name = rows_for(m, model, 2 * batch, tokens), f"e2e-tiles.{model}"
-        folder = plan(m, name, f"examples/{model}/graph.json", cluster, "--batch", str(batch), "--precision", "bf16",
-                      *pins)
-        if not folder:
-            continue
-        with open(os.path.join(folder, "program.c")) as f:
-            text = f.read()
-        line(m, f"{name}: {text.count('hap_overlap(')} pairs, {text.count('hap_tiles(')} with lists, predicted "
-                f"{models.predicted_ms(folder):.1f} ms")
-        for turn in range(2):
-            for way in ("tiles=off", "tiles=on", "tiles=on,stores=all")[:: 1 - 2 * turn]:
-                run = go(m, f"{name}.{way}", folder, "--steps", "18", "--seed", "1", *rows, cuda=way, limit=40)
-                line(m, f"{name} {way}: {run.median(9)} ms/step, losses {run.some_losses()}")
-                for x in run.said("pair of line", 12) if turn == 0 and way != "tiles=off" else ():
-                    print("   ", x)
+    if several(m):
+        in_ways(m, "gpt2-8k", 4, 2048, [])
+        in_ways(m, *XL)
+
+
+def e2e_xl(m):
+    """GPT-2 XL by heads alone, each way once: in chunks, as lists of tiles, by stores"""
+    if several(m):
+        in_ways(m, *(XL if m.backend == "cuda" else ("gpt2-tiny", 8, 32, [])), turns=1)
 
 
 # --- what must be right ---
+
+
+def stores_hold(m):
+    """False once a check of this call found pairs or collectives by stores wrong, or they hung."""
+    return not any(x.startswith("stores.") and (" FAILED" in x or "OUT OF TIME" in x) for x in m.summary)
+
+
+def stores_checks(m):
+    """tile kernels; signals of lists by copies and by stores, spoilt ones too; collectives, pairs, programs by stores"""
+    seed, n = str(int(time.time()) % 1000000), min(m.gpus, 4)
+    if m.backend == "cuda":
+        on = lambda first, of: {"CUDA_VISIBLE_DEVICES": ",".join(str((first + i) % m.gpus) for i in range(of))}  # noqa: E731
+        m.together({"tile": ([m.test("tile_cuda_test")], on(0, 1)),
+                    "litmus.copies": ([m.test("tile_litmus_cuda_test"), "100000"], on(1, 1)),
+                    "litmus.stores": ([m.test("stores_litmus_cuda_test"), "100000"], on(2, min(n, 2)))}, 60)
+    if n < 2:
+        return
+    every = given("--cuda tiles=all,stores=all")
+    m.check("stores.coll", m.mpirun(n, m.test("coll_cuda_test"), "4", seed), 40, env=every)
+    m.check(f"stores.pairs.{seed}", m.mpirun(n, m.test("pair_cuda_test"), "2", seed, "200", "600"), 50, env=every)
+    m.check("stores.puts", m.mpirun(n, m.test("put_stress_cuda"), "12", "8", "1", "300"), 40,
+            env=given("-v --cuda graph=on,stores=on"))
 
 
 def tile_checks(m):

@@ -1,14 +1,15 @@
 // The signals of lists whose kernels store parts where they go (docs/cuda.md, "Overlapped pairs"),
 // round after round, on two devices or, where there is one, on that: a sender makes rows part by
 // part in the receiver's slot and says so there (STORED), once the slot may be written (CREDIT); the
-// receiver adds parts of its own as they come, stores the sums at both, and says so (SUMMED), for
-// which the sender's kernel waits at its end.
+// receiver adds parts of its own as they come. Of sums to all it stores them at both and says so
+// (SUMMED), for which the sender's kernel waits at its end.
 //
 //     stores_litmus_cuda_test [signals of each kind]
 //
 // As in tile_litmus_cuda_test matrices are the identity, operands change from round to round, and
-// every element is compared, at both. Spoilt protocols are to be noticed: a tally ends early, a wait
-// is left out, no credit is waited for, the end waits for nothing.
+// every element is compared where it lies. Spoilt protocols are to be noticed: a tally ends early, a
+// wait is left out, no credit is waited for, the end waits for nothing. Where sums go to all a
+// sender that has them all needs no credit; so that spoilt one is of sums at their owner alone.
 
 #include <cuda_bf16.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ enum { PARTS = 32, ROWS = 512, COLS = 512, ALL = PARTS * ROWS, OPERANDS = 3, SMS
 enum { STORED = 0, SUMMED = PARTS, CREDIT = 2 * PARTS, GO, FLAGS };
 enum { SKIPPED = 77, AT_ONCE = 4, MEMBERS = 2, SENDER = 0, RECEIVER = 1 };
 
-typedef enum { AS_IT_IS, SHORT_TALLY, NO_WAIT, NO_CREDIT, NO_END, SPOILS } spoil;
+typedef enum { TO_ALL, TO_OWNER, SHORT_TALLY, NO_WAIT, NO_CREDIT, NO_END, SPOILS } spoil;
 
 typedef struct member {
     int device;
@@ -39,6 +40,12 @@ static member at[MEMBERS];
 static char *slot; // of the receiver
 static uint32_t *late;
 static const int64_t bytes = (int64_t)ALL * COLS * 2;
+
+// Sums go to both members.
+static bool to_all(spoil how)
+{
+    return how != TO_OWNER && how != NO_CREDIT;
+}
 
 static void use(const member *m)
 {
@@ -73,18 +80,19 @@ static void list_of(int me, const tile_shape *s, spoil how)
         const int some = tile_list_rows(s, p * per, (p + 1) * per, ALL, COLS, COLS, SMS, e + n);
         for (int i = n; i < n + some; i++) {
             e[i].place = RECEIVER; // whose rows all are
-            e[i].wait = me == SENDER ? 0 : 2 * p, e[i].waits = me == SENDER ? 1 : 2;
-            e[i].kind |= me == SENDER ? TILE_SENDS : TILE_SUMS | TILE_ALL;
+            e[i].wait = me == SENDER ? 0 : 2 * p, e[i].waits = me == SENDER || !to_all(how) ? 1 : 2;
+            e[i].kind |= me == SENDER ? TILE_SENDS : to_all(how) ? TILE_SUMS | TILE_ALL : TILE_SUMS;
             if (me == SENDER && how == NO_CREDIT) e[i].waits = 0;
             if (me == RECEIVER && how == NO_WAIT && p == PARTS / 2) e[i].waits = 0;
         }
-        signals(e + n, some, me == SENDER ? STORED : SUMMED, p, s, me == SENDER ? how : AS_IT_IS);
+        if (me == SENDER) signals(e + n, some, STORED, p, s, how);
+        if (me == RECEIVER && to_all(how)) signals(e + n, some, SUMMED, p, s, TO_ALL);
         if (me == RECEIVER) w[2 * p] = tile_wait{STORED + p, 0}, w[2 * p + 1] = tile_wait{CREDIT, -1};
         if (me == SENDER) w[1 + p] = tile_wait{SUMMED + p, 0};
         n += some;
     }
-    if (me == SENDER) {
-        w[0] = tile_wait{CREDIT, -1};
+    if (me == SENDER) w[0] = tile_wait{CREDIT, -1};
+    if (me == SENDER && to_all(how)) {
         e[n] = tile_entry{};
         e[n].row = INT32_MAX / 2, e[n].wait = 1, e[n].waits = how == NO_END ? 0 : PARTS;
         n++;
@@ -120,7 +128,7 @@ static void call_of(int me, const tile_shape *s, spoil how)
 // --- rounds ---
 
 // Whose rows are another operand in each round: the place is made anew, behind all that reads it.
-static void launch(int me, const tile_shape *s, uint32_t number)
+static void launch(int me, const tile_shape *s, uint32_t number, spoil how)
 {
     member *m = &at[me];
     static char *places; // page-locked: read when the copy runs
@@ -133,8 +141,9 @@ static void launch(int me, const tile_shape *s, uint32_t number)
     OK(cudaMemcpyAsync(m->tables + PLACES + RECEIVER * tile_place_bytes(), mine,
                        (size_t)tile_place_bytes(), cudaMemcpyHostToDevice, m->stream));
     right(tile_run(&c, s, m->stream));
-    compare<<<64, 256, 0, m->stream>>>((const uint4 *)m->sum, (const uint4 *)m->want[number % OPERANDS],
-                                       bytes / 16, m->wrong);
+    if (me == RECEIVER || to_all(how))
+        compare<<<64, 256, 0, m->stream>>>((const uint4 *)m->sum, (const uint4 *)m->want[number % OPERANDS],
+                                           bytes / 16, m->wrong);
     raise(m->stream, at[1 - me].flags, CREDIT, number);
 }
 
@@ -155,7 +164,7 @@ static unsigned long long rounds_of(spoil how, int64_t rounds)
             use(&at[me]);
             until(at[me].stream, at[me].flags, GO, (uint32_t)r);
             for (int64_t i = r; i < r + AT_ONCE && i <= rounds; i++)
-                launch(me, s, (uint32_t)i);
+                launch(me, s, (uint32_t)i, how);
         }
         for (int me = 0; me < MEMBERS; me++) {
             use(&at[me]);
@@ -246,7 +255,8 @@ static void set_up(int devices)
 
 int main(int argc, char **argv)
 {
-    static const char *const what[SPOILS] = {"as it is", "a tally ends early", "a wait is left out",
+    static const char *const what[SPOILS] = {"sums to all", "sums to their owner",
+                                             "a tally ends early", "a wait is left out",
                                              "no credit is waited for", "the end waits for nothing"};
     const int64_t wanted = argc > 1 ? atoll(argv[1]) : 6400;
     enum { FEW = 200 };
@@ -260,9 +270,10 @@ int main(int argc, char **argv)
     }
     set_up(n);
     for (int how = 0; how < SPOILS; how++) {
-        const int64_t rounds = how == AS_IT_IS ? (wanted + PARTS - 1) / PARTS : FEW;
+        const bool as_it_is = how == TO_ALL || how == TO_OWNER;
+        const int64_t rounds = as_it_is ? (wanted + PARTS - 1) / PARTS : FEW;
         const unsigned long long bad = rounds_of((spoil)how, rounds);
-        const bool fine = how == AS_IT_IS ? bad == 0 : bad > 0;
+        const bool fine = as_it_is ? bad == 0 : bad > 0;
         failed += !fine;
         printf("%-26s %lld rounds, %lld signals of each kind, %llu vectors wrong: %s\n", what[how],
                (long long)rounds, (long long)rounds * PARTS, bad, fine ? "all right" : "FAILED");
