@@ -191,6 +191,16 @@ def _leaky_relu(g, x, slope=0.01):
     return g.emit("where", [above, x, scale(g, x, slope)], x.shape, x.dtype)
 
 
+@rule("prelu")
+def _prelu(g, x, slope):
+    """A slope for all, or one a channel: dim 1."""
+    n = slope.shape[0] if slope.shape else 1
+    slope = reshape(g, slope, (n,) + (1,) * max(0, len(x.shape) - 2) if n > 1 else (1,) * len(x.shape))
+    above = compare(g, "gt", x, torch.zeros((), dtype=x.dtype))
+    low = g.emit("mul", [slope, x], x.shape, x.dtype)
+    return g.emit("where", [above, x, low], x.shape, x.dtype)
+
+
 @rule("elu")
 def _elu(g, x, alpha=1.0, scale_=1, input_scale=1):
     if scale_ != 1 or input_scale != 1:

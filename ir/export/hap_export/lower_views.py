@@ -92,6 +92,13 @@ def _split(g, x, _sizes, dim=0):
     return split(g, x, [t.shape[dim] for t in g.out], dim)
 
 
+@rule("glu")
+def _glu(g, x, dim=-1):
+    dim %= len(x.shape)
+    a, b = split(g, x, [x.shape[dim] // 2] * 2, dim)
+    return g.emit("mul", [a, g.emit("sigmoid", [b], b.shape, b.dtype)], a.shape, a.dtype)
+
+
 @rule("unbind")
 def _unbind(g, x, dim=0):
     parts = split(g, x, [1] * x.shape[dim], dim)

@@ -65,6 +65,8 @@ POINTWISE = {
     "clamp": lambda y: y.clamp(-0.5, 0.4) + y.clamp(min=0.1) * torch.clamp(y, max=0.3),
     "angles": lambda y: torch.sin(y) * torch.cos(y) + F.softplus(y * 3, beta=2) + y.abs(),
     "larger": lambda y: torch.maximum(y, y * y) + torch.minimum(y, torch.zeros(6)) + torch.maximum(y, y),
+    "slopes": lambda y: F.prelu(y, torch.full((1,), 0.3)) * F.prelu(y, torch.linspace(-0.5, 0.5, y.shape[1])),
+    "gated halves": lambda y: F.glu(y) * F.glu(torch.cat([y, y * 2], 1), 1)[..., :3],
     "limits": lambda y: y.clamp_min(0.2) + y.clamp_max(0.1) + F.relu6(y * 4) + F.hardtanh(y),
     "at limits": lambda y: (F.relu6(still(y)) + F.relu6(still(y, 6)) * 2 + F.hardtanh(still(y, -1)) * 3 + F.hardtanh(still(y, 1)) * 5
     + F.hardtanh(still(y, 4), 0, 4) + F.hardsigmoid(still(y, 3)) * 7 + F.hardsigmoid(still(y, -3)) * 9 + F.hardswish(still(y, 3)) * 11
