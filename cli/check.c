@@ -229,8 +229,7 @@ static int check_stages(checked *c, const hb_tree *list)
             return cli_error(CLI_INPUT, "program.c was written for graph %.*s, graph.json is %.*s",
                              HB_ARG(rec[s]->graph_sha), HB_ARG(g->sha));
         const ir_factors *f = ir_factorize(c->a, g);
-        if (!syn_check(c->a, g, f, rec[s], &why) ||
-            !syn_check_modp(c->a, g, f, rec[s], &ran, &why) || !emit_no_kernels(c->a, c->dir, &why))
+        if (!syn_check(c->a, g, f, rec[s], &why) || !syn_check_modp(c->a, g, f, rec[s], &ran, &why))
             return not_proved(c, hb_fmt(c->a, "stage %d: %.*s", s, HB_ARG(why)));
         const syn_pins *own = pins ? syn_pins_part(c->a, pins, c->in.g, c->in.f, g, f) : NULL;
         if (!keeps_pins(c->a, g, f, own, rec[s])) return CLI_INPUT;
@@ -239,7 +238,9 @@ static int check_stages(checked *c, const hb_tree *list)
         ranks += rec[s]->n_ranks;
     }
     if (!cut) return CLI_INPUT;
-    if (!syn_check_stages(c->a, c->in.g, cut, rec, &why)) return not_proved(c, why);
+    if (!syn_check_stages(c->a, c->in.g, cut, rec, &why) ||
+        !emit_kernels_hold(c->a, c->dir, rec, cut->n, &why))
+        return not_proved(c, why);
     return say_proved(c, rec[0], calls, ranks, run);
 }
 
@@ -266,7 +267,7 @@ static int check_folder(checked *c)
     bool run = false;
     if (!syn_check(c->a, g, c->in.f, rec, &why) ||
         !syn_check_modp(c->a, g, c->in.f, rec, &run, &why) ||
-        !emit_kernels_hold(c->a, c->dir, rec, &why))
+        !emit_kernels_hold(c->a, c->dir, &(const record *){rec}, 1, &why))
         return not_proved(c, why);
     const syn_pins *pins = NULL;
     if (!cli_plan_pins(c->a, &c->in, c->plan, &pins) || !keeps_pins(c->a, g, c->in.f, pins, rec))

@@ -54,7 +54,8 @@ bool emit_supported(hb_arena *a, const ir_graph *g, hb_str *why);
 
 // program.c, and buffers.h that it includes; where may be NULL.
 void emit_program_c(hb_buf *out, hb_buf *buffers, const emit_plan *e, emit_lines *where);
-bool emit_kernels(hb_buf *out, const emit_plan *e); // kernels.cu; false: there are no fusions
+// kernels.cu of n programs, a plan's or its stages'; false: there are no fusions.
+bool emit_kernels(hb_buf *out, hb_str version, const syn_program *const *p, int n);
 void emit_plan_json(hb_buf *out, const emit_plan *e, const emit_lines *where);
 // For the report: what the collectives that take longest are worth (one search each; none on large
 // graphs).

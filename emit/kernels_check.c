@@ -77,16 +77,16 @@ static void take_call(maker *m, const rec_call *k)
     HB_PUSH(m->a, &m->p->instr, in);
 }
 
-// "k12" is kernel 11; -1: hapc names none so.
-static int kernel_of(const record *r, hb_str name)
+// "k12" is kernel 11; -1: hapc names none so where there are so many calls.
+static int kernel_of(int most, hb_str name)
 {
     int n = 0;
     if (name.n < 2 || name.p[0] != 'k' || name.p[1] == '0') return -1;
     for (size_t i = 1; i < name.n; i++) {
-        if (name.p[i] < '0' || name.p[i] > '9' || n > r->calls.n) return -1;
+        if (name.p[i] < '0' || name.p[i] > '9' || n > most) return -1;
         n = 10 * n + name.p[i] - '0';
     }
-    return n <= r->calls.n ? n - 1 : -1;
+    return n <= most ? n - 1 : -1;
 }
 
 static bool writes_in_place(const rec_call *k)
@@ -118,8 +118,9 @@ static void take_fusion(maker *m, int kernel, int from, int to)
     if (fits) HB_PUSH(m->a, &m->p->fusions, g);
 }
 
-// All calls of one kernel's name read alike, or only the first ones run as the kernel.
-static syn_program *fusions_of(hb_arena *a, const record *r, int *first_of)
+// All calls of one kernel's name read alike, or only the first ones run as the kernel. first_of: of
+// the records before; most: calls of all records.
+static syn_program *fusions_of(hb_arena *a, const record *r, int most, int *first_of)
 {
     maker m = {.a = a, .r = r, .p = HB_NEW(a, syn_program), .g = HB_NEW(a, ir_graph)};
     syn_mesh *mesh = HB_NEW(a, syn_mesh);
@@ -132,7 +133,8 @@ static syn_program *fusions_of(hb_arena *a, const record *r, int *first_of)
         HB_PUSH(a, &m.p->tensors, (syn_tensor){.value = i, .family = -1});
     }
     for (int c = 0; c < r->calls.n; c++) {
-        int kernel = r->calls.p[c].kind == REC_FUSE ? kernel_of(r, r->calls.p[c].name) : -1, to = c;
+        int kernel = r->calls.p[c].kind == REC_FUSE ? kernel_of(most, r->calls.p[c].name) : -1,
+            to = c;
         if (kernel < 0 || first_of[kernel]) continue;
         while (to < r->calls.n && r->calls.p[to].kind != REC_FUSED)
             to++;
@@ -177,22 +179,21 @@ static void next_line(reader *x)
 }
 
 // "HAP_ROW_KERNEL(k2," is kernel 1; -1: the line begins none.
-static int begins(const record *r, hb_str line)
+static int begins(int most, hb_str line)
 {
     const char *open = memchr(line.p, '(', line.n), *comma = memchr(line.p, ',', line.n);
     if (line.n < 4 || memcmp(line.p, "HAP_", 4) != 0 || !open || !comma || comma < open) return -1;
-    return kernel_of(r, (hb_str){open + 1, (size_t)(comma - open - 1)});
+    return kernel_of(most, (hb_str){open + 1, (size_t)(comma - open - 1)});
 }
 
-static bool compare(hb_arena *a, const record *r, hb_str is, hb_str made, const int *first_of,
-                    hb_str *why)
+static bool compare(hb_arena *a, int most, hb_str is, hb_str made, const int *first_of, hb_str *why)
 {
     reader x = {.a = a, .text = is}, y = {.a = a, .text = made};
     int kernel = -1;
     for (;;) {
         next_line(&x);
         next_line(&y);
-        int next = y.line.n > 0 ? begins(r, y.line) : -1;
+        int next = y.line.n > 0 ? begins(most, y.line) : -1;
         if (next >= 0) kernel = next;
         if (!hb_str_eq(x.line, y.line)) break;
         if (x.line.n == 0) return true;
@@ -208,28 +209,24 @@ static bool compare(hb_arena *a, const record *r, hb_str is, hb_str made, const 
     return false;
 }
 
-bool emit_kernels_hold(hb_arena *a, const char *dir, const record *r, hb_str *why)
+bool emit_kernels_hold(hb_arena *a, const char *dir, const record *const *r, int n, hb_str *why)
 {
     hb_str text = {0};
     const char *reason = NULL;
-    int *first_of = HB_ARRAY(a, int, r->calls.n + 2);
+    int most = 0;
+    for (int i = 0; i < n; i++)
+        most += r[i]->calls.n;
+    int *first_of = HB_ARRAY(a, int, most + 2);
+    const syn_program **p = HB_ARRAY(a, const syn_program *, n);
+    for (int i = 0; i < n; i++)
+        p[i] = fusions_of(a, r[i], most, first_of);
     bool there = hb_read_file(a, hb_fmt(a, "%s/kernels.cu", dir).p, &text, &reason);
-    emit_plan e = {.p = fusions_of(a, r, first_of)};
     hb_buf made = {.arena = a};
-    bool wanted = emit_kernels(&made, &e);
-    if (there && wanted) return compare(a, r, text, hb_done(&made), first_of, why);
+    bool wanted = emit_kernels(&made, (hb_str){0}, p, n);
+    if (there && wanted) return compare(a, most, text, hb_done(&made), first_of, why);
     if (there)
         *why = HB_STR("kernels.cu:1: program.c has no fusion that a kernel could run");
     else if (wanted)
         *why = hb_fmt(a, "kernels.cu: %s; program.c has fusions", reason);
     return there == wanted;
-}
-
-bool emit_no_kernels(hb_arena *a, const char *dir, hb_str *why)
-{
-    hb_str text = {0};
-    const char *reason = NULL;
-    if (!hb_read_file(a, hb_fmt(a, "%s/kernels.cu", dir).p, &text, &reason)) return true;
-    *why = HB_STR("kernels.cu:1: fusions of stages have no kernels");
-    return false;
 }

@@ -9,11 +9,9 @@
 
 #include "synth/certify/record.h"
 
-// Compares DIR/kernels.cu with what the record's fusions make; a file where there are no fusions,
-// and fusions without the file, differ too. Blank lines and lines of comment do not count. False
-// with *why, which begins with "kernels.cu:LINE".
-bool emit_kernels_hold(hb_arena *a, const char *dir, const record *r, hb_str *why);
-// That DIR has none: of a plan of stages.
-bool emit_no_kernels(hb_arena *a, const char *dir, hb_str *why);
+// Compares DIR/kernels.cu with what the fusions of n records make, a plan's or its stages'; a file
+// where there are no fusions, and fusions without the file, differ too. Blank lines and lines of
+// comment do not count. False with *why, which begins with "kernels.cu:LINE".
+bool emit_kernels_hold(hb_arena *a, const char *dir, const record *const *r, int n, hb_str *why);
 
 #endif

@@ -353,28 +353,40 @@ static void put_kernel(hb_buf *out, const syn_program *p, const syn_fusion *g, i
     hb_puts(out, "}\n");
 }
 
-bool emit_kernels(hb_buf *out, const emit_plan *e)
+// The first fusion that is kernel k, of program *of; NULL: there is none. *count: how many are.
+static const syn_fusion *first_of(const syn_program *const *p, int n, int k, const syn_program **of,
+                                  int *count)
 {
-    const syn_program *p = e->p;
-    int most = 0;
-    if (p->fusions.n == 0) return false;
-    for (int g = 0; g < p->fusions.n; g++)
-        if (p->fusions.p[g].kernel > most) most = p->fusions.p[g].kernel;
+    const syn_fusion *first = NULL;
+    *count = 0;
+    for (int i = 0; i < n; i++)
+        for (int g = 0; g < p[i]->fusions.n; g++) {
+            if (p[i]->fusions.p[g].kernel != k) continue;
+            if (!first) *of = p[i], first = &p[i]->fusions.p[g];
+            ++*count;
+        }
+    return first;
+}
+
+bool emit_kernels(hb_buf *out, hb_str version, const syn_program *const *p, int n)
+{
+    int most = -1;
+    for (int i = 0; i < n; i++)
+        for (int g = 0; g < p[i]->fusions.n; g++)
+            if (p[i]->fusions.p[g].kernel > most) most = p[i]->fusions.p[g].kernel;
+    if (most < 0) return false;
     hb_puts(out, "// kernels.cu: the fusions of program.c as CUDA kernels, by hapc ");
     hb_printf(
         out,
         "%.*s.\n//\n// t is a tensor of the fusion in the order of its text (op, operands > "
         "outputs), p its memory, o\n// an op over rows, a what it adds up. A fusion that does "
         "not read as its text runs op by op.\n\n#include \"hap/kernels.cuh\"\n",
-        HB_ARG(e->version));
+        HB_ARG(version));
     for (int kernel = 0; kernel <= most; kernel++) {
-        int count = 0, first = -1;
-        for (int g = p->fusions.n - 1; g >= 0; g--) {
-            if (p->fusions.p[g].kernel != kernel) continue;
-            count++;
-            first = g;
-        }
-        if (first >= 0) put_kernel(out, p, &p->fusions.p[first], count);
+        const syn_program *of = NULL;
+        int count = 0;
+        const syn_fusion *first = first_of(p, n, kernel, &of, &count);
+        if (first) put_kernel(out, of, first, count);
     }
     return true;
 }

@@ -170,7 +170,7 @@ static folder texts_of(hb_arena *a, const emit_plan *e)
     emit_report_text(&t[REPORT], e);
     emit_report_html(&t[PAGE], e, &where);
     emit_trace_json(&t[TRACE], e, &where);
-    bool kernels = emit_kernels(&t[KERNELS], e);
+    bool kernels = emit_kernels(&t[KERNELS], e->version, &e->p, 1);
     add(&f, "program.c", &t[PROGRAM]);
     add(&f, "buffers.h", &t[BUFFERS]);
     if (kernels) add(&f, "kernels.cu", &t[KERNELS]);
@@ -185,7 +185,10 @@ static folder texts_of_stages(hb_arena *a, const syn_staged *p, const emit_plan 
 {
     folder f = {.g = p->g, .cluster = p->cluster, .graph_path = about->graph_path};
     hb_buf program = {.arena = a}, buffers = {.arena = a}, plan = {.arena = a},
-           report = {.arena = a}, trace = {.arena = a}, page = {.arena = a};
+           report = {.arena = a}, trace = {.arena = a}, page = {.arena = a}, kernels = {.arena = a};
+    const syn_program **of = HB_ARRAY(a, const syn_program *, p->n);
+    for (int s = 0; s < p->n; s++)
+        of[s] = p->stage[s].program;
     emit_lines *where = hb_alloc(a, sizeof *where * (size_t)p->n);
     emit_stages_program(&program, &buffers, p, about, where);
     const plan_parts *x = parts_of_stages(a, p, about, where);
@@ -195,6 +198,7 @@ static folder texts_of_stages(hb_arena *a, const syn_staged *p, const emit_plan 
     emit_stages_html(&page, x, about);
     add(&f, "program.c", &program);
     add(&f, "buffers.h", &buffers);
+    if (emit_kernels(&kernels, about->version, of, p->n)) add(&f, "kernels.cu", &kernels);
     add(&f, "plan.json", &plan);
     add(&f, "report.txt", &report);
     add(&f, "report.html", &page);

@@ -238,17 +238,18 @@ static void keep_alike(syn_program *p)
     }
 }
 
-void syn_name_kernels(syn_program *p)
+void syn_name_kernels(syn_program *const *p, int n)
 {
     hb_arena *a = hb_arena_new();
     hb_map *known = hb_map_new(a);
-    int n = 0;
-    for (int g = 0; g < p->fusions.n; g++) {
-        hb_str text = syn_fusion_text(a, p, &p->fusions.p[g]);
-        int k = hb_map_get(known, text);
-        if (k < 0) hb_map_put(known, text, k = n++);
-        p->fusions.p[g].kernel = k;
-    }
+    int kernels = 0;
+    for (int i = 0; i < n; i++)
+        for (int g = 0; g < p[i]->fusions.n; g++) {
+            hb_str text = syn_fusion_text(a, p[i], &p[i]->fusions.p[g]);
+            int k = hb_map_get(known, text);
+            if (k < 0) hb_map_put(known, text, k = kernels++);
+            p[i]->fusions.p[g].kernel = k;
+        }
     hb_arena_free(a);
 }
 

@@ -9,6 +9,7 @@
 // Finds the fusions of a scheduled program, of a rolled one as its loops allow, and brings members
 // together. None where no class is a GPU.
 void syn_fuse(syn_program *p);
-void syn_name_kernels(syn_program *p); // numbers them: equal fusions share one
+// Numbers the kernels of n programs (a plan's, or its stages'): equal fusions share one.
+void syn_name_kernels(syn_program *const *p, int n);
 
 #endif

@@ -488,10 +488,10 @@ syn_staged_result syn_try_stages(hb_arena *a, const ir_graph *variant, const cl_
 void syn_finish_stages(hb_arena *a, syn_staged_result *r)
 {
     if (!r->plan) return;
-    for (int s = 0; s < r->plan->n; s++) {
-        syn_name_buffers(r->plan->stage[s].program);
-        syn_name_kernels(r->plan->stage[s].program);
-    }
+    syn_program **program = HB_ARRAY(a, syn_program *, r->plan->n);
+    for (int s = 0; s < r->plan->n; s++)
+        syn_name_buffers(program[s] = r->plan->stage[s].program);
+    syn_name_kernels(program, r->plan->n);
     if (syn_prove_stages(a, r->plan, &r->why)) return;
     r->status = SYN_FAILED_CHECK;
     r->plan = NULL;

@@ -10,7 +10,7 @@ bool syn_prove(hb_arena *a, syn_program *p, const syn_options *o, hb_str *reject
     hb_arena *scratch = hb_arena_new();
     hb_str why;
     syn_name_buffers(p);
-    syn_name_kernels(p);
+    syn_name_kernels(&p, 1);
     ir_graph *g = hb_copy(scratch, p->g, sizeof *g);
     syn_program view = *p;
     view.g = g;

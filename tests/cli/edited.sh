@@ -94,6 +94,15 @@ sed -i '/hap_fuse(r/d; /hap_fused(r/d' "$p/program.c"
 code 1 'kernels.cu:1: program.c has no fusion' check "$p"
 rm "$p/kernels.cu"
 code 0 'accepted: program.c \(edited\), kernels.cu \(missing\)' check --accept "$p"
+# Those of stages: equal fusions of two stages are one kernel.
+plan examples/gpt2-tiny/graph.json clusters/a100x2-v100x2.yaml --stages 0-1@new,2@old
+grep -q '^HAP.*KERNEL(k1,' "$p/kernels.cu" || wrong "no kernels of stages"
+[ "$(grep -c 'hap_fuse(r, "k1")' "$p/program.c")" -ge 2 ] || wrong "equal fusions of two stages have two kernels"
+cp "$p/kernels.cu" "$work/kernels.cu"
+sed '0,/op::add(t/s//op::sub(t/' "$work/kernels.cu" >"$p/kernels.cu"
+code 1 'kernels.cu:[0-9]+: not what hapc makes of program.c:[0-9]+, k[0-9]+' check "$p"
+cp "$work/kernels.cu" "$p/kernels.cu"
+code 0 '^proved' check "$p"
 plan examples/mlp/graph.json clusters/laptop3.yaml
 touch "$p/kernels.cu"
 code 1 'not proved: kernels.cu:1: program.c has no fusion' check --accept "$p"

@@ -192,7 +192,7 @@ syn_program *program_of_record(hb_arena *a, const ir_graph *g, const ir_factors 
     }
     syn_name_buffers(p);
     syn_roll(p);
-    syn_name_kernels(p);
+    syn_name_kernels(&p, 1);
     syn_arena(p);
     return p;
 }

@@ -251,6 +251,37 @@ __global__ void sum_any(view x, view y, hap_sum_shape s, int64_t n_kept, int64_t
     }
 }
 
+// x is [outer, rows, cols] of few rows: V columns a thread, whose rows are added in turn, as the lanes
+// of column_parts are.
+template <int V>
+__global__ __launch_bounds__(THREADS) void sum_few(view x, view y, int64_t outer, int rows,
+                                                   int64_t cols)
+{
+    const int64_t across = cols / V, step = (int64_t)gridDim.x * THREADS;
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < outer * across; i += step) {
+        const int64_t o = i / across, col = i % across * V;
+        float sum[V], v[V];
+        load_vec<V>(x, o * rows * cols + col, sum);
+        for (int r = 1; r < rows; r++) {
+            load_vec<V>(x, (o * rows + r) * cols + col, v);
+#pragma unroll
+            for (int e = 0; e < V; e++)
+                sum[e] += v[e];
+        }
+        store_vec<V>(y, i * V, sum);
+    }
+}
+
+static const char *few_rows(cuda_context *x, const view &a, const view &y, int64_t outer, int rows,
+                            int64_t cols)
+{
+    const bool wide = cols % 8 == 0 && (uintptr_t)a.p % 16 == 0 && (uintptr_t)y.p % 16 == 0;
+    const int64_t blocks = ceil_div(outer * cols / (wide ? 8 : 1), THREADS), most = 1 << 16;
+    (wide ? sum_few<8> : sum_few<1>)<<<(unsigned)(blocks < most ? blocks : most), THREADS, 0,
+                                       x->stream>>>(a, y, outer, rows, cols);
+    return launched();
+}
+
 CUDA_ROW(sum)
 {
     hap_tensor *y = c->out[0], *a = c->in[0];
@@ -282,6 +313,8 @@ CUDA_ROW(sum)
         CUDA_TRY(cuda_rows_of(x, a, &at));
     else
         CUDA_TRY(cuda_will_read(x, a->data, a->bytes));
+    if (!ints && s.n == 3 && s.summed[1] && s.size[1] <= COLUMN_LANES)
+        return few_rows(x, view_of(a), view_of(y), s.size[0], (int)s.size[1], cols);
     if (columns) {
         column_inputs in = {{{at.data, (int)a->type}}, 1};
         view to = view_of(y);
