@@ -79,12 +79,12 @@ def mixtral(m):
         return
     model = MIXTRAL[m.backend]
     ours = {what.split()[0]: planned_fsdp(m, model, what, cluster, "auto") for what, cluster in clusters(m)}
-    what, cluster = clusters(m)[0]
-    stay = planned_fsdp(m, f"{model}_crowd", f"{what}, crowded", cluster, "auto")
-    if stay:
-        parallel(m, f"{model}_crowd", what, cluster, stay[2])
     theirs = torch_fsdp(m, model, 150)
     for what, found in ours.items():
         best = [ms for (where, _), ms in theirs.items() if where == what]
         if found and best:
             line(m, f"Mixtral, {what} devices: {min(best) / found[0]:.2f} times as fast as FSDP2 ({min(best):.1f} ms)")
+    what, cluster = clusters(m)[0]
+    stay = planned_fsdp(m, f"{model}_crowd", f"{what}, crowded", cluster, "auto")
+    if stay:
+        parallel(m, f"{model}_crowd", what, cluster, stay[2])

@@ -174,13 +174,13 @@ def read_lines(path):
     return lines
 
 
-def go(m, name, folder, *options, cuda="", limit=100, env=None):
+def go(m, name, folder, *options, cuda="", limit=100):
     """Runs a plan. `cuda`: options of --cuda, as graph=on,fuse=off."""
     out = m.path(f"{name}.jsonl")
     if m.backend == "cuda" and cuda:
         options += ("--cuda", cuda)
     done = m.run(name, [m.hapc, "run", folder, "--backend", m.backend, "--json", "-v", *options],
-                 limit, out=out, env=env)
+                 limit, out=out)
     if not done.ok:
         m.failed(name, [f"exit {done.code}", *done.tail(4)])
     return Run(read_lines(out), done)

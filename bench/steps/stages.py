@@ -8,8 +8,6 @@ from steps.models import go, plan
 from steps.speed import line
 
 XL = "examples/gpt2-xl/graph.json"
-# How many sockets NCCL opens for messages between two hosts, other than by default.
-SOCKETS = ["NCHANNELS_PER_NET_PEER=4", "NCHANNELS_PER_NET_PEER=8", "SOCKET_NTHREADS=2 NSOCKS_PERTHREAD=2"]
 
 
 def stages(m):
@@ -29,15 +27,12 @@ def right(m):
 def timed(m, name, graph, cluster, rows, *options):
     """ms of a plan's step as printed, or None; says it with its prediction."""
     folder = plan(m, name, graph, cluster, *options, "--precision", "bf16")
-    return ran(m, name, folder, rows) if folder else None
-
-
-def ran(m, name, folder, rows, of="", env=None):
-    """Of a plan that is there: the same."""
-    run = go(m, name + of, folder, "--steps", str(m.o.steps), "--seed", "1", *rows, limit=150, env=env)
+    if not folder:
+        return None
+    run = go(m, name, folder, "--steps", str(m.o.steps), "--seed", "1", *rows, limit=150)
     ms = run.median(skip=12)  # earlier ones find the way to run a step
     emulated = sum(x.get("emulated", False) for x in run.lines)
-    line(m, f"hapc {name}{of}: {ms} ms/step (emulated: {emulated} lines), predicted "
+    line(m, f"hapc {name}: {ms} ms/step (emulated: {emulated} lines), predicted "
             f"{models.predicted_ms(folder):.1f} ms, losses {run.some_losses()}")
     print("\n".join("    " + x for x in run.said("like others|from here on|workspace [0-9]", 9)))
     return None if ms == "none" else float(ms)
@@ -70,11 +65,6 @@ def stages_speed(m):
           for how in m.o.stages}
     if ms.get("auto"):
         traced(m, "stages.xl.auto", *rows)
-    for way in SOCKETS if ms.get("auto") else ():
-        if m.left() < 60:
-            break
-        ran(m, "stages.xl.auto", m.path("plan.stages.xl.auto"), rows, f", {way}",
-            {f"NCCL_{x}": n for x, _, n in (one.partition("=") for one in way.split())})
     if all(ms.get(how) for how in ("off", "auto")):
         line(m, f"stages.xl: {ms['off'] / ms['auto']:.2f} times as fast as without stages (emulated)")
 
