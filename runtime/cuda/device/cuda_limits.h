@@ -15,7 +15,8 @@ enum {
     CUDA_MAX_CHAIN = 64,        // calls that are joined to one, at most
     CUDA_SMALL = 1 << 16,       // bytes: tensors up to so many may leave the arena (16 MiB in all)
     CUDA_SPARE = 1 << 30,       // bytes of larger ones that may, in all, on a full device
-    CUDA_SPARE_LEAVE = 4096,    // MiB of the device that more of them leave free
+    CUDA_SPARE_KEEP = 1536,     // MiB of the device that these leave free, as NCCL takes some late
+    CUDA_SPARE_LEAVE = 4096,    // MiB that more of them do
     CUDA_ROWS = 1 << 30,        // bytes of inputs that come ahead of their step, at most
     CUDA_ROWS_LEAVE = 1 << 28,  // bytes of the device that stay free where they have a copy there
     CUDA_TURN = 1 << 20,        // bytes: pieces of messages between which others are sent, at least

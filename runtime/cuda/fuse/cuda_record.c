@@ -167,10 +167,10 @@ struct cuda_spare {
 
 static bool may_take(const cuda_record *c, int64_t bytes)
 {
+    const bool few = bytes <= (int64_t)CUDA_SPARE - c->spare_bytes;
+    const int64_t stays = (int64_t)(few ? CUDA_SPARE_KEEP : CUDA_SPARE_LEAVE) << 20;
     size_t left, whole;
-    if (bytes <= (int64_t)CUDA_SPARE - c->spare_bytes) return true;
-    if (cudaMemGetInfo(&left, &whole) == cudaSuccess)
-        return bytes <= (int64_t)left - ((int64_t)CUDA_SPARE_LEAVE << 20);
+    if (cudaMemGetInfo(&left, &whole) == cudaSuccess) return bytes <= (int64_t)left - stays;
     cudaGetLastError();
     return false;
 }
