@@ -133,6 +133,15 @@ causal("Gemma2", "Gemma-2", sliding_window=5)
 causal("Phi3", "Phi-3")
 causal("Olmo2", "OLMo-2")
 causal("Granite")
+for _name, _title in (
+    ("Apertus", None), ("Arcee", None), ("BioGpt", "BioGPT"), ("CodeGen", None), ("Cohere", None), ("Cohere2", "Cohere-2"),
+    ("Ernie4_5", "ERNIE-4.5"), ("Exaone4", "EXAONE-4"), ("FlexOlmo", "FlexOLMo"), ("Gemma", None), ("Glm", "GLM"),
+    ("Glm4", "GLM-4"), ("GPTBigCode", "GPT-BigCode"), ("Helium", None), ("HunYuanDenseV1", "HunYuan"), ("Lfm2", "LFM-2"),
+    ("Ministral", None), ("Olmo", "OLMo"), ("Olmo3", "OLMo-3"), ("Persimmon", None), ("Phi", None), ("SeedOss", "Seed-OSS"),
+    ("SmolLM3", "SmolLM-3"), ("StableLm", "StableLM"), ("XGLM", None),
+):  # fmt: skip
+    causal(_name, _title)
+causal("Gemma3Text", "Gemma-3", "Gemma3ForCausalLM", sliding_window=5)
 
 
 def experts(name, title, **more):
