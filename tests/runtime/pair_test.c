@@ -254,6 +254,7 @@ static void random_sample(sample *s)
     hap_dim moved = {n, 1, 1 + (chance(30) && n_pairs <= PAIRS ? below(3) : 0), axis,
                      random_table(n, parts)};
     int64_t k = random_cols(3, 12), wide = s->kind == HAP_ALL_TO_ALL;
+    if (n_pairs > PAIRS && n < 64 && chance(10)) k = 64 * (24 + below(16)); // in parts of k
     for (int i = 0; i < s->rank; i++)
         s->src_dims[i] = s->dst_dims[i] = s->x_dims[i] = WHOLE(i < at            ? 1
                                                                : i == at         ? n * moved.inner
