@@ -15,10 +15,12 @@ The limit is max(matmul, the fastest collective) of overlap-bench's process.
 """
 
 import math
+import os
 import statistics
 import sys
 
-from overlap_report import least, mean, read
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from overlap_report import least, mean, read  # noqa: E402
 
 ORDER = ("planned", "allowed", "run", "chunks", "list", "stores", "parts", "seq", "tried", "bare", "torch")
 TRITON = {"triton-down": 0.923}  # Triton-distributed's time / torch's, published for H100s
@@ -201,4 +203,5 @@ def main():
     print(f"#wrong {wrong}")
 
 
-main()
+if __name__ == "__main__":
+    main()
