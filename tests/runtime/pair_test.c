@@ -94,8 +94,8 @@ static hap_tensor *declare(hap_segment seg, hap_dtype type, int rank, const hap_
     return t;
 }
 
-static int one_in =
-    1; // of numbers: that are not 0. Sums of many are to be few, and so exact in bf16
+// So many numbers have one that is not 0: where k is long, so that sums are exact in bf16.
+static int one_in = 1;
 
 // Integers of -2 to 2, other ones on each rank and in each tensor.
 static void fill(const hap_tensor *t, bool same_on_all)
