@@ -58,6 +58,7 @@ double cost_tile_flops(void); // of a processor, a cycle, at the peak
 typedef struct cost_pair_tiles {
     const cost_tile_form *form;
     bool sums, by_rows, stores;
+    bool parts; // a consumer's last tiles, which do not come out even, may be shared by their k
     int n_ops;
     const int64_t *cols, *k;      // of results, by kind and op; of operands, by kind
     int clusters[CL_MAX_CLASSES]; // by kind

@@ -78,6 +78,7 @@ bool cost_best_list(cost_team *t, bool quick, cost_list *best)
         x.sums = tiles.sums;
         x.by_rows = tiles.by_rows;
         x.stores = tiles.stores;
+        x.parts = tiles.parts;
         *best = x;
     }
     return best->n > 0;

@@ -24,6 +24,7 @@
 #define COST_PAIR_LIST_PLAIN   4    // parts of a member at which forms of tiles are compared [tried]
 #define COST_PAIR_LIST_FORMS   2    // of those so many are searched [tried]
 #define COST_PAIR_STORES       0    // 1: lists by stores are planned; they have run on no device [set]
+#define COST_PAIR_PARTS        0    // 1: lists of all-gathers have parts of k; none has run [set]
 #define COST_TILE_CLUSTERS     160  // of a device: processors by two [size]
 #define COST_PAIR_ORDERS       6    // passes over orders of chunks; a quick search has one [set]
 #define COST_PAIR_ROUNDS       3    // of relays, orders and sizes in turn [set]

@@ -35,6 +35,11 @@ typedef struct list {
     double entry, sum; // seconds of two tiles; of adding what others made of them
     double work;       // seconds of all, a cluster's share
     double end[COST_TILE_CLUSTERS];
+    // What is shared by its k: entries until then; seconds of a cluster's part; when it may begin,
+    // and end.
+    int64_t whole;
+    double share, from, until;
+    double steps, operands, cycle; // of a whole k; bytes; seconds where all clusters are at work
 } list;
 
 static double larger(double a, double b)
@@ -42,13 +47,13 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-// Cycles of a step of k: its flops, or the operands that all clusters fetch meanwhile where L2 does
-// not keep them.
-static double step_cycles(const cost_tile_form *f, int clusters, double operands)
+// Cycles of a step of k: its flops, or the operands that all clusters fetch meanwhile, at so many
+// places of k, where L2 does not keep them.
+static double step_cycles(const cost_tile_form *f, int clusters, double operands, int parts)
 {
     double flops = (double)f->rows * f->cols * K_STEP / PEAK / speed[f - cost_tile_forms];
-    double area = 2.0 * f->rows * f->cols * clusters;
-    double bytes = 2 * sqrt(area) * K_STEP * 2 / MEMORY_BYTES;
+    double area = 2.0 * f->rows * f->cols * clusters / parts;
+    double bytes = parts * 2 * sqrt(area) * K_STEP * 2 / MEMORY_BYTES;
     return operands < KEPT_BYTES ? flops : larger(flops, bytes);
 }
 
@@ -70,6 +75,27 @@ static double share_at_work(const list *l, int64_t entries)
     return rounds > 0 ? (double)entries / (double)(rounds * l->n) : 1;
 }
 
+// Cycles that `left` entries take in parts of their k, by the cluster with most to do: as the
+// runtime shares them (tile_share_of in runtime/cuda/kernels/tile_ways.c), or a whole round.
+static double shared_cycles(const list *l, int left)
+{
+    const cost_tile_form *f = l->tiles->form;
+    const double part = (double)f->rows * f->cols * 4 / PART_BYTES + PART_END;
+    const double whole = l->steps * step_cycles(f, l->n, l->operands, 1);
+    double least = whole + TILE_END;
+    for (int each = 1; each <= TILE_SHARED; each++) {
+        const int groups = (left + each - 1) / each, last = left - (groups - 1) * each;
+        int parts = (int)(each * sqrt(whole / part) + 0.5), most = l->n / groups;
+        parts = parts > each * TILE_SHARERS ? each * TILE_SHARERS : parts > each ? parts : each + 1;
+        if (parts > most) parts = most;
+        if (parts <= each || last * l->steps < parts) continue;
+        double cycles = ceil(each * l->steps / parts) * step_cycles(f, l->n, l->operands, parts);
+        cycles += TILE_END + (1 + ceil((double)parts / each)) * part;
+        if (cycles < least) least = cycles;
+    }
+    return least;
+}
+
 static void list_new(list *l, const cost_pair *p, int kind, int64_t rows)
 {
     const cost_pair_tiles *t = p->tiles;
@@ -83,10 +109,16 @@ static void list_new(list *l, const cost_pair *p, int kind, int64_t rows)
     for (int r = 0; r < p->n; r++)
         tiles += (p->rows[r] + f->rows - 1) / f->rows;
     double part = (double)f->rows * f->cols * 2 / PART_BYTES + PART_END;
-    *l = (list){.tiles = t, .kind = kind, .n = t->clusters[kind]};
+    *l = (list){.tiles = t,
+                .kind = kind,
+                .n = t->clusters[kind],
+                .whole = INT64_MAX,
+                .steps = steps,
+                .operands = operands,
+                .cycle = cycle};
     hb_assert(l->n >= 1 && l->n <= COST_TILE_CLUSTERS);
     cycle /= 1 + COST_TILE_IDLE * (1 - share_at_work(l, entries_of(l, tiles)));
-    l->entry = cycle * (steps * step_cycles(f, l->n, operands) + (f->turns ? 0 : TILE_END));
+    l->entry = cycle * (steps * step_cycles(f, l->n, operands, 1) + (f->turns ? 0 : TILE_END));
     l->sum = cycle * ((p->n - 1) * part + (f->turns ? TILE_END : 0)); // which then hides nowhere
     for (int i = 0; i < l->n; i++)
         l->end[i] = COST_TILE_START + (f->turns ? cycle * TILE_END : 0);
@@ -96,8 +128,11 @@ static void list_new(list *l, const cost_pair *p, int kind, int64_t rows)
 // `until` and what is added then. Returns when the last of them is done.
 static double take(list *l, int64_t tiles, double from, double until, double sum)
 {
-    int64_t entries = entries_of(l, tiles), each = entries / l->n, rest = entries % l->n;
+    const int64_t all = entries_of(l, tiles), entries = all < l->whole ? all : l->whole;
+    const int64_t each = entries / l->n, rest = entries % l->n;
     double last = 0, one = l->entry + sum;
+    l->whole -= entries;
+    if (entries < all) l->from = larger(l->from, from), l->until = larger(l->until, until);
     for (int i = 0; i < l->n && entries > 0; i++) {
         int at = (l->at + i) % l->n;
         int64_t n = each + (i < rest);
@@ -109,6 +144,28 @@ static double take(list *l, int64_t tiles, double from, double until, double sum
     l->at = (int)((l->at + rest) % l->n);
     l->work += (double)entries * one / l->n;
     return last;
+}
+
+// The list of so many entries shares those that do not come out even, where the runtime does. No
+// cluster rests then.
+static void share_end(list *l, int64_t entries)
+{
+    const cost_tile_form *f = l->tiles->form;
+    const double round = l->steps * step_cycles(f, l->n, l->operands, 1) + TILE_END;
+    const int left = (int)(entries % l->n);
+    const double cycles = left ? shared_cycles(l, left) : round;
+    if (cycles >= round) return;
+    l->whole = entries - left;
+    l->share = l->cycle * cycles;
+    l->entry = l->cycle * round;
+}
+
+// Parts come behind all else.
+static void take_shared(list *l)
+{
+    for (int i = 0; i < l->n && l->share > 0; i++)
+        l->end[i] = larger(larger(l->end[i], l->from) + l->share, l->until);
+    l->work += l->share;
 }
 
 static double finished(const list *l)
@@ -169,6 +226,17 @@ static int64_t all_rows(const cost_pair *p)
 
 // --- an all-gather before it ---
 
+// Of rank r's list, chunk by chunk.
+static int64_t entries_at(const cost_pair *p, const pair_parts *g, int r, const list *l)
+{
+    int64_t n = 0, lo, hi;
+    for (int k = 0; k < g->n; k++) {
+        tiles_of(p, g, k, p->rows[(r + p->n - g->distance[k]) % p->n], &lo, &hi);
+        n += entries_of(l, hi - lo);
+    }
+    return n;
+}
+
 static void consume(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
 {
     const cost_pair *p = x->p;
@@ -181,6 +249,7 @@ static void consume(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
         list l;
         double own = 0, last = busy[r], pushed = p->tiles->stores ? begins + busy[r] : 0;
         list_new(&l, p, p->kind[r], all_rows(p));
+        if (p->tiles->parts) share_end(&l, entries_at(p, g, r, &l));
         for (int k = 0; k < g->n; k++) {
             int d = g->distance[k];
             int64_t lo, hi, rows = p->rows[(r + p->n - d) % p->n];
@@ -194,6 +263,7 @@ static void consume(pair_pricer *x, const pair_parts *g, cost_pair_time *t)
             if (d == 0) own = larger(own, made);
             if (d > 0) last = larger(last, at[k][r]);
         }
+        take_shared(&l);
         double *least = &t->own[l.kind];
         *least = t->end[l.kind] > 0 && *least < own ? *least : own;
         add_rank(t, &l, last);

@@ -170,6 +170,7 @@ cost_pair cost_team_list(cost_team *t, const cost_tile_form *f, cost_list_how ho
                                        (how != COST_LIST_PLAIN && t->coll == COST_REDUCE_SCATTER),
                                .by_rows = by_rows,
                                .stores = stores,
+                               .parts = t->parts && t->coll == COST_ALL_GATHER && !f->turns,
                                .n_ops = t->n_ops,
                                .cols = t->cols,
                                .k = t->k,

@@ -31,6 +31,7 @@ typedef struct cost_team {
     int n_ops;
     const int64_t *cols, *k;
     bool stores;                            // lists by stores are looked at, too
+    bool parts;                             // lists of all-gathers may have parts of k
     double *after;                          // room for n; cost_team_pair fills it
     cost_contention beside[CL_MAX_CLASSES]; // so too
 } cost_team;
@@ -45,7 +46,7 @@ bool cost_team_lists(const cost_team *t, cost_form form);
 // of one form, few groupings). At a form of the transfer that cost_team_lists. False: none.
 typedef struct cost_list {
     const cost_tile_form *form;
-    bool sums, by_rows, stores;
+    bool sums, by_rows, stores, parts;
     int n, chunk[COST_MAX_CHUNKS][3];
     cost_pair_time time;
 } cost_list;

@@ -252,6 +252,7 @@ static void put_tiles(js *j, const syn_tiles *x)
     js_flag(j, "sums", x->how & SYN_TILE_SUMS);
     js_flag(j, "by_rows", x->how & SYN_TILE_BY_ROWS);
     js_flag(j, "stores", x->how & SYN_TILE_STORES);
+    js_flag(j, "parts", x->how & SYN_TILE_PARTS);
     js_flag(j, "planned", x->how & SYN_TILE_FIRST);
     put_chunks(j, x->chunk, x->n_chunks);
     js_real(j, "ms", x->total * 1e3);

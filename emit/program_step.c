@@ -395,11 +395,9 @@ static hb_str how_text(hb_arena *a, unsigned how)
     static const struct {
         unsigned bit;
         const char *name;
-    } bits[] = {{SYN_TILE_TURNS, "HAP_TILE_TURNS"},
-                {SYN_TILE_SUMS, "HAP_TILE_SUMS"},
-                {SYN_TILE_BY_ROWS, "HAP_TILE_BY_ROWS"},
-                {SYN_TILE_STORES, "HAP_TILE_STORES"},
-                {SYN_TILE_FIRST, "HAP_TILE_FIRST"}};
+    } bits[] = {{SYN_TILE_TURNS, "HAP_TILE_TURNS"},     {SYN_TILE_SUMS, "HAP_TILE_SUMS"},
+                {SYN_TILE_BY_ROWS, "HAP_TILE_BY_ROWS"}, {SYN_TILE_STORES, "HAP_TILE_STORES"},
+                {SYN_TILE_PARTS, "HAP_TILE_PARTS"},     {SYN_TILE_FIRST, "HAP_TILE_FIRST"}};
     hb_buf b = {.arena = a};
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
         if (how & bits[i].bit) hb_printf(&b, "%s%s", b.n ? " | " : "", bits[i].name);

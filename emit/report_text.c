@@ -335,9 +335,10 @@ static hb_str ways_text(hb_arena *a, const syn_pair *x)
     put_chunks(&chunks, x->chunk, x->n_chunks);
     if (t->n_chunks == 0) return hb_done(&chunks);
     hb_printf(
-        &list, "tiles %dx%d%s%s%s%s ", t->rows, t->cols, t->how & SYN_TILE_TURNS ? " in turns" : "",
-        t->how & SYN_TILE_SUMS ? " with sums" : "", t->how & SYN_TILE_BY_ROWS ? " by rows" : "",
-        t->how & SYN_TILE_STORES ? " by stores" : "");
+        &list, "tiles %dx%d%s%s%s%s%s ", t->rows, t->cols,
+        t->how & SYN_TILE_TURNS ? " in turns" : "", t->how & SYN_TILE_SUMS ? " with sums" : "",
+        t->how & SYN_TILE_BY_ROWS ? " by rows" : "", t->how & SYN_TILE_STORES ? " by stores" : "",
+        t->how & SYN_TILE_PARTS ? " in parts" : "");
     put_chunks(&list, t->chunk, t->n_chunks);
     if (t->how & SYN_TILE_FIRST)
         return hb_fmt(a, "%.*s; chunks %.*s %s", HB_ARG(hb_done(&list)), HB_ARG(hb_done(&chunks)),

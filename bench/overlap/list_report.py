@@ -5,21 +5,24 @@
 
 PLANNED: what pair_chunks wrote for --chunks; PRICED: for --also (pair_chunks --each, --stored);
 STORED: pair_chunks --stores. --beside: what overlap-base and torch_overlap.py measured of the same
-shapes. A line a shape, ms: what was planned, what would be with lists by stores (allowed), what the
-runtime kept, the planner's chunks, its list, the best list by stores of PRICED, the fastest
-sequence, the best chunks tried, bare pushes, torch's fused operator; whether chunks, the list or the
-sequence was planned first (c, L, s), S if it would be a list by stores, and which. Below it, each list of PRICED: ms, price / measured. Then, of each set of
+shapes. A line a shape, ms: what was planned, what would be with such lists (allowed), what the
+runtime kept, the planner's chunks, its list, the best lists by stores and in parts of k of PRICED,
+the fastest sequence, the best chunks tried, bare pushes, torch's fused operator; whether chunks, the
+list or the sequence was planned first (c, L, s), S, P if it would be a list by stores, in parts of
+k, and which. Below it, each list of PRICED: ms, price / measured. Then, of each set of
 shapes and of all, geometric means of time / limit, of the planner's over others, of price / measured.
 The limit is max(matmul, the fastest collective) of overlap-bench's process.
 """
 
 import math
+import os
 import statistics
 import sys
 
-from overlap_report import least, mean, read
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from overlap_report import least, mean, read  # noqa: E402
 
-ORDER = ("planned", "allowed", "run", "chunks", "list", "stores", "seq", "tried", "bare", "torch")
+ORDER = ("planned", "allowed", "run", "chunks", "list", "stores", "parts", "seq", "tried", "bare", "torch")
 TRITON = {"triton-down": 0.923}  # Triton-distributed's time / torch's, published for H100s
 
 
@@ -46,8 +49,17 @@ def list_of(text):
     return " ".join([form, str(int(how) & ~8), *groups])
 
 
+def how_of(text):
+    return int(text.split("|")[1].split()[1]) if "|" in text else 0
+
+
 def by_stores(text):
-    return "|" in text and int(text.split("|")[1].split()[1]) & 16
+    return how_of(text) & 16
+
+
+def new(text):
+    """A way that the planner does not plan yet: by stores, in parts of k."""
+    return how_of(text) & 48
 
 
 def show(x):
@@ -100,6 +112,7 @@ def measured(rows, text, allowed):
         "run": least(pairs, chosen="planner", tiles=True, list=None),
         "tried": least(pairs, chosen="tried", tiles=False),
         "stores": least(pairs, chosen="also", chunks=by_stores),
+        "parts": least(pairs, chosen="also", chunks=lambda text: how_of(text) & 48 == 32),
         "bare": least(bare, method="push pair"),
         "torch": least(torch, method="fused"),
     }
@@ -108,9 +121,9 @@ def measured(rows, text, allowed):
         has["run"] = has["planned"]
     has["allowed"] = None
     if allowed is not None:
-        stored = first_is_list(allowed) and by_stores(allowed)
-        has["allowed"] = has["planned"] if not stored else least(
-            pairs, chosen="also", chunks=lambda text: by_stores(text) and list_of(text) == list_of(allowed))
+        other = first_is_list(allowed) and new(allowed)
+        has["allowed"] = has["planned"] if not other else least(
+            pairs, chosen="also", chunks=lambda text: new(text) and list_of(text) == list_of(allowed))
     return has
 
 
@@ -144,8 +157,9 @@ def tell_shape(key, rows, planned, prices, allowed, ratios):
     ratios.add(kind, "run / seq or chunks", ms["run"], plain, name)
     ratios.add(kind, "planned / quickest", ms["planned"], min(ms[w] for w in ("seq", "chunks", "list", "run") if w in ms), name)
     if "allowed" in ms:
-        ratios.add(kind, "allowed / quickest", ms["allowed"], min(ms[w] for w in ("seq", "chunks", "list", "run", "stores") if w in ms), name)
+        ratios.add(kind, "allowed / quickest", ms["allowed"], min(ms[w] for w in ("seq", "chunks", "list", "run", "stores", "parts") if w in ms), name)
         ratios.add(kind, "allowed / seq or chunks", ms["allowed"], plain, name)
+    ratios.add(kind, "parts / list", ms.get("parts"), ms.get("list"), name)
     if "stores" in ms:
         either = min(ms["planned"], ms["stores"])
         ratios.add(kind, "stores / planned", ms["stores"], ms["planned"], name)
@@ -155,7 +169,7 @@ def tell_shape(key, rows, planned, prices, allowed, ratios):
     ratios.add(kind, "run / torch", ms["run"], ms.get("torch"), name)
     ratios.add(kind, "planned / bare", ms["planned"], ms.get("bare"), name)
     ratios.add(kind, "price / measured", price, ms["planned"], name)
-    ways = "S" if may and first_is_list(may) and by_stores(may) else ""
+    ways = "" if not may or not first_is_list(may) else "SP" if new(may) == 48 else {16: "S", 32: "P"}.get(new(may), "")
     letter = "L" if first_is_list(text) else "c" if has["chunks"] else "s"
     beside = f" (Triton-distributed / torch: {TRITON[name]})" if name in TRITON else ""
     print(f"{kind} {m} {n} {k} {name} mm {show(product)} put {show(put)} {put['form']} lim {limit:.4f} "
@@ -189,4 +203,5 @@ def main():
     print(f"#wrong {wrong}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -11,8 +11,8 @@
 // --price: the predicted ms of each of these chunks instead, lines as this program writes them.
 // --each: instead the best list of each form of tiles, with sums and without, to try them all:
 // lines as overlap-bench's --also takes them, with the predicted ms behind #. --stores: lists whose
-// kernels store parts where they go are looked at, too; --stored: instead the best two forms of
-// these.
+// kernels store parts where they go, or with parts of k, are looked at, too; --stored: instead the
+// best two forms of each of these.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,9 +85,10 @@ static void print_groups(int (*g)[3], int n)
     }
 }
 
-static unsigned how_of(const cost_tile_form *f, bool sums, bool by_rows, bool stores)
+static unsigned how_of(const cost_tile_form *f, bool sums, bool by_rows, bool stores, bool parts)
 {
-    return (f->turns ? 1u : 0u) | (sums ? 2u : 0u) | (by_rows ? 4u : 0u) | (stores ? 16u : 0u);
+    return (f->turns ? 1u : 0u) | (sums ? 2u : 0u) | (by_rows ? 4u : 0u) | (stores ? 16u : 0u) |
+           (parts ? 32u : 0u);
 }
 
 static void choose(team *t)
@@ -123,7 +124,7 @@ static void choose(team *t)
     if (best.list.n) {
         const cost_list *l = &best.list;
         printf(" | %dx%d %u", l->form->rows, l->form->cols,
-               how_of(l->form, l->sums, l->by_rows, l->stores) | (best.first ? 8u : 0u));
+               how_of(l->form, l->sums, l->by_rows, l->stores, l->parts) | (best.first ? 8u : 0u));
         print_groups(best.list.chunk, l->n);
     }
     printf(" # %.4f %.4f %.4f %.4f", 1e3 * least, 1e3 * alone, 1e3 * matmul(t, t->kind[0], t->s.m),
@@ -147,7 +148,7 @@ static void print_list(const team *t, const cost_pair_tiles *l, int (*chunk)[3],
     const cost_tile_form *f = l->form;
     printf("%s %s put(1)", t->s.kind, t->s.name);
     print_groups(all, plain(t, all));
-    printf(" | %dx%d %u", f->rows, f->cols, how_of(f, l->sums, l->by_rows, l->stores));
+    printf(" | %dx%d %u", f->rows, f->cols, how_of(f, l->sums, l->by_rows, l->stores, l->parts));
     print_groups(chunk, n);
     printf(" # %.4f\n", 1e3 * sec);
 }
@@ -170,8 +171,9 @@ static void each_form(team *t)
     }
 }
 
-// The best lists by stores, of STORED forms.
-static void best_stored(team *t)
+// The best lists of the ways that the planner does not plan yet, of STORED forms of each: by
+// stores, and of all-gathers in parts of k.
+static void best_stored(team *t, cost_list_how how)
 {
     enum { STORED = 2 };
     struct {
@@ -184,8 +186,9 @@ static void best_stored(team *t)
     for (int i = 0; i < COST_TILE_FORMS && cost_team_lists(&t->is, t->is.form); i++) {
         const cost_tile_form *f = &cost_tile_forms[i];
         cost_pair_time time;
-        if (!cost_team_lists_how(&t->is, f, COST_LIST_STORES)) continue;
-        cost_pair p = cost_team_list(&t->is, f, COST_LIST_STORES, false, &x.tiles, t->shares);
+        if (!cost_team_lists_how(&t->is, f, how)) continue;
+        cost_pair p = cost_team_list(&t->is, f, how, false, &x.tiles, t->shares);
+        if (!x.tiles.stores && !x.tiles.parts) continue;
         x.n = cost_pair_search(&p, COST_MAX_CHUNKS, x.chunk, &time);
         x.sec = time.total;
         if (x.n == 0) continue;
@@ -226,6 +229,7 @@ static double priced(team *t, const char *at)
     if (n == 0) return -1;
     if (sscanf(at, " | %dx%d %u%n", &rows, &cols, &how, &used) == 3) {
         n = parse_groups(at + used, chunk, &at);
+        t->is.parts = how & 32u;
         for (int i = 0; i < COST_TILE_FORMS; i++) {
             const cost_tile_form *f = &cost_tile_forms[i];
             if (f->rows == rows && f->cols == cols && f->turns == (int)(how & 1u))
@@ -325,7 +329,7 @@ int main(int argc, char **argv)
     double weight[COST_MAX_PAIR_RANKS];
     is->kind = t.kind;
     is->after = t.after;
-    is->stores = stores;
+    is->stores = is->parts = stores;
     is->matmul = matmul;
     is->ctx = &t;
     for (int r = 0; r < is->n; r++) {
@@ -367,7 +371,7 @@ int main(int argc, char **argv)
         else if (each)
             each_form(&t);
         else if (stored)
-            best_stored(&t);
+            best_stored(&t, COST_LIST_STORES), best_stored(&t, COST_LIST_PLAIN);
         else
             choose(&t);
     }

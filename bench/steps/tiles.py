@@ -10,6 +10,7 @@ import re
 import shutil
 import time
 
+from overlap import list_report
 from steps import models
 from steps.checks import given
 from steps.models import go, plan
@@ -50,6 +51,8 @@ def measure(m, name, shapes, cluster, sms="", stores=True):
         also.append(groups_of(m, cluster, f"{name}.forms.txt", *cut, "--each" if m.o.forms else "--stored", shapes=shapes))
     if stores:
         also.append(groups_of(m, cluster, f"{name}.stores.txt", *cut, "--stores", shapes=shapes))
+        with open(also[0], "a") as to, open(also[1]) as f:
+            to.writelines(x for x in f if list_report.new(x.partition("#")[0]))
     out, bench = m.path(f"{name}.jsonl"), os.path.join(m.pack, f"bin/overlap-bench-{m.backend}")
     small = ["--scale", "64"] if m.backend == "cpu" else []
     done = m.run(name, m.mpirun(m.gpus, bench, shapes, "--chunks", planned, *[x for f in also[:1] for x in ("--also", f)],

@@ -54,7 +54,8 @@ static bool is_form(int rows, int cols, bool turns)
 void hap_pair_tile(hap_rank *r, const hap_pair_tiles *t)
 {
     enum {
-        HOW = HAP_TILE_TURNS | HAP_TILE_SUMS | HAP_TILE_BY_ROWS | HAP_TILE_FIRST | HAP_TILE_STORES
+        HOW = HAP_TILE_TURNS | HAP_TILE_SUMS | HAP_TILE_BY_ROWS | HAP_TILE_FIRST | HAP_TILE_STORES |
+              HAP_TILE_PARTS
     };
     hap_pair *p = &r->pair;
     HAP_CK(r, p->open && !p->started && p->n_ops == 0 && !p->tiles.said,
@@ -161,6 +162,8 @@ static void check_tiles(hap_rank *r, const hap_pair *p)
     HAP_CK(r, own_last || !(how & HAP_TILE_BY_ROWS), "tiles by rows add no sums");
     HAP_CK(r, own_last || p->consumer || !(how & HAP_TILE_STORES),
            "tiles are stored where nothing adds them");
+    HAP_CK(r, !(how & HAP_TILE_PARTS) || (p->consumer && !(how & HAP_TILE_TURNS)),
+           "tiles in parts of their k of what is no all-gather, or in turns");
     check_chunks(r, &q);
     check_passed(r, &q);
     for (int k = 0; k < q.n_chunks && how & HAP_TILE_STORES; k++)

@@ -308,9 +308,11 @@ enum {
     HAP_TILE_BY_ROWS = 4, // an all-reduce: groups of all distances as of a reduce-scatter, with
                           // even shares of the rows, whose sums are then sent to all
     HAP_TILE_FIRST = 8,   // planned to be quicker than the groups of hap_overlap
-    HAP_TILE_STORES = 16  // of an all-gather none of whose rows are passed on, or of sums: the
-                         // kernel itself stores parts, and sums by rows, to where they go, in place
-                         // of copies
+    HAP_TILE_STORES = 16, // of an all-gather none of whose rows are passed on, or of sums: the
+                          // kernel itself stores parts, and sums by rows, to where they go, in
+                          // place of copies
+    HAP_TILE_PARTS = 32 // of an all-gather, a form not in turns: the last tiles, which do not come
+                        // out even, may be shared by processors in parts of their k
 };
 void hap_tiles(hap_rank *r, int rows, int cols, unsigned how, int n_groups,
                const int64_t (*groups)[3]);

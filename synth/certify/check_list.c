@@ -210,7 +210,8 @@ static bool check_order(chk *c, const rec_call *call)
 bool chk_list(chk *c, const rec_call *call, const rec_call *start)
 {
     enum {
-        HOW = SYN_TILE_TURNS | SYN_TILE_SUMS | SYN_TILE_BY_ROWS | SYN_TILE_FIRST | SYN_TILE_STORES
+        HOW = SYN_TILE_TURNS | SYN_TILE_SUMS | SYN_TILE_BY_ROWS | SYN_TILE_FIRST | SYN_TILE_STORES |
+              SYN_TILE_PARTS
     };
     const int64_t how = call->tile[2];
     const bool sums = how & SYN_TILE_SUMS, by_rows = how & SYN_TILE_BY_ROWS;
@@ -224,6 +225,8 @@ bool chk_list(chk *c, const rec_call *call, const rec_call *start)
         return chk_fail(c, "a list that adds sums of this %s", cost_coll_name(start->coll));
     if (how & SYN_TILE_STORES && !sums && start->coll != COST_ALL_GATHER)
         return chk_fail(c, "a list that stores what nothing adds");
+    if (how & SYN_TILE_PARTS && (start->coll != COST_ALL_GATHER || how & SYN_TILE_TURNS))
+        return chk_fail(c, "a list in parts of k that adds sums of others or is made in turns");
     for (int k = 0; k < call->n_chunks && how & SYN_TILE_STORES; k++)
         if (call->chunk[k][2])
             return chk_fail(c, "chunk %d of the list is stored, and passed on by another", k);

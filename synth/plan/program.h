@@ -101,7 +101,8 @@ enum {
     SYN_TILE_SUMS = 1 << 1,
     SYN_TILE_BY_ROWS = 1 << 2,
     SYN_TILE_FIRST = 1 << 3,
-    SYN_TILE_STORES = 1 << 4
+    SYN_TILE_STORES = 1 << 4,
+    SYN_TILE_PARTS = 1 << 5
 };
 typedef struct syn_tiles {
     int rows, cols; // of a tile

@@ -271,6 +271,7 @@ static bool gather_teams(teams *all, const syn_program *p, syn_costs *c, const s
                            .form = start->form,
                            .n = n,
                            .stores = COST_PAIR_STORES,
+                           .parts = COST_PAIR_PARTS,
                            .matmul = matmul,
                            .ctx = t}};
         t->is.runs = runs_of_row(t, start);
@@ -460,7 +461,8 @@ static void best_list(teams *all, cost_form form, bool quick, syn_pair *x)
         (syn_tiles){.rows = l.form->rows,
                     .cols = l.form->cols,
                     .how = (l.form->turns ? SYN_TILE_TURNS : 0u) | (l.sums ? SYN_TILE_SUMS : 0u) |
-                           (l.by_rows ? SYN_TILE_BY_ROWS : 0u) | (l.stores ? SYN_TILE_STORES : 0u),
+                           (l.by_rows ? SYN_TILE_BY_ROWS : 0u) | (l.stores ? SYN_TILE_STORES : 0u) |
+                           (l.parts ? SYN_TILE_PARTS : 0u),
                     .n_chunks = l.n,
                     .chunk = hb_copy(all->arena, l.chunk, sizeof *l.chunk * (size_t)l.n)};
     if (x->n_chunks == 0) plain_chunks(all, x);

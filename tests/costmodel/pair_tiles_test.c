@@ -245,6 +245,117 @@ START_TEST(entry_by_entry)
 }
 END_TEST
 
+// --- parts of k ---
+
+// Cycles of a list's last entries, the best of all ways to share them; none: HUGE_VAL.
+static double shared_best(const cost_tile_form *f, int left, int clusters, double steps, bool kept)
+{
+    static const double speed[] = COST_TILE_SPEED;
+    const double part = (double)f->rows * f->cols * 4 / PART_RATE + PART;
+    double least = HUGE_VAL;
+    for (int each = 1; each <= 6; each++)
+        for (int parts = each + 1; parts <= 16 * each; parts++) {
+            const int groups = (left + each - 1) / each, last = left - (groups - 1) * each;
+            if (groups * parts > clusters || last * steps < parts) continue;
+            double area = 2.0 * f->rows * f->cols * clusters / parts;
+            double bytes = parts * 2 * sqrt(area) * STEP * 2 / FETCHED;
+            double flops = (double)f->rows * f->cols * STEP / PEAK / speed[f - cost_tile_forms];
+            double one = kept ? flops : fmax(flops, bytes);
+            least = fmin(least, ceil(each * steps / parts) * one + END +
+                                    (1 + ceil((double)parts / each)) * part);
+        }
+    return least;
+}
+
+// Of a gather of two ranks alike, whose last entries are shared where that takes fewer cycles.
+static double in_parts(const sample *x, const cost_pair *p, int (*chunk)[3], int n)
+{
+    enum { MOST = 1 << 16 };
+    static double from[MOST];
+    static const double speed[] = COST_TILE_SPEED;
+    const cost_tile_form *f = p->tiles->form;
+    const int64_t rows = p->rows[0], each = f->rows;
+    double came[COST_MAX_CHUNKS] = {0}, sent = 0, last = 0, steps = ceil(x->in / STEP);
+    int64_t lo[COST_MAX_CHUNKS], hi[COST_MAX_CHUNKS];
+    int entries = 0;
+    machine m;
+    start(&m, x, p);
+    for (int k = 0; k < n; k++) {
+        int before = k - 1;
+        while (before >= 0 && chunk[before][0] != chunk[k][0])
+            before--;
+        lo[k] = before < 0 ? 0 : hi[before];
+        hi[k] = part_end(x, chunk, n, k, rows, rows);
+        if (chunk[k][0]) came[k] = sent += p->message(p->ctx, 0, hi[k] - lo[k]);
+    }
+    for (int k = 0; k < n; k++) {
+        int64_t a = lo[k] / each, b = hi[k] < rows ? hi[k] / each : tiles_in(rows, each);
+        double until = 0;
+        for (int i = 0; i < n && chunk[k][0]; i++)
+            if (chunk[i][0] == chunk[k][0] && lo[i] < b * each && a * each < hi[i])
+                until = fmax(until, came[i] + p->tiles->flag);
+        for (int i = 0; i < p->tiles->n_ops && lo[k] < hi[k]; i++)
+            for (int64_t t = (b - a) * tiles_in(x->cols[i], f->cols); t > 0; t -= 2)
+                from[entries++] = until;
+        ck_assert_int_lt(entries, MOST / 2);
+    }
+    const bool kept = (2.0 * (double)rows + x->out) * x->in * 2 < KEPT;
+    double cycle = p->tiles->cycle[0] * p->beside[0].compute;
+    double flops = (double)f->rows * f->cols * STEP / PEAK / speed[f - cost_tile_forms];
+    double bytes = 2 * sqrt(2.0 * f->rows * f->cols * m.n) * STEP * 2 / FETCHED;
+    double round = steps * (kept ? flops : fmax(flops, bytes)) + END;
+    int left = entries % m.n;
+    double cycles = left ? shared_best(f, left, m.n, steps, kept) : HUGE_VAL;
+    if (cycles < round)
+        m.entry = cycle * round; // no cluster rests
+    else
+        left = 0;
+    for (int i = 0; i < entries - left; i++)
+        last = fmax(last, two_tiles(&m, from[i], 0, 0));
+    for (int i = 0; i < m.n && left; i++) {
+        double begin = m.end[i];
+        for (int k = entries - left; k < entries; k++)
+            begin = fmax(begin, from[k]);
+        last = fmax(last, begin + cycle * cycles);
+    }
+    return fmax(last, sent) + p->launch_overhead;
+}
+
+START_TEST(parts_of_k)
+{
+    int cases = test_cases(60, 400, 4000), n_less = 0;
+    double sum = 0;
+    for (int i = 0; i < cases; i++) {
+        sample x;
+        cost_pair_tiles tiles;
+        cost_pair_time time;
+        int64_t rows[RANKS];
+        int chunk[COST_MAX_CHUNKS][3] = {{0}}, n = 1;
+        state = 4242 + (uint64_t)i;
+        draw(&x, COST_ALL_GATHER, 2);
+        x.rows[1] = x.rows[0];
+        const cost_tile_form *f = &cost_tile_forms[below(COST_TILE_FORMS)];
+        chunk[0][1] = 1;
+        for (int64_t k = 1 + below(6); k > 0; k--, n++)
+            chunk[n][0] = 1, chunk[n][1] = (int)(1 + below(5));
+        cost_pair p = cost_team_list(&x.t, f, COST_LIST_PLAIN, false, &tiles, rows);
+        const double whole = cost_pair_seconds(&p, chunk, n, &time);
+        x.t.parts = true;
+        p = cost_team_list(&x.t, f, COST_LIST_PLAIN, false, &tiles, rows);
+        const double sec = cost_pair_seconds(&p, chunk, n, &time);
+        ck_assert_int_eq(tiles.parts, !f->turns);
+        if (f->turns) continue;
+        const double off = log(sec / in_parts(&x, &p, chunk, n));
+        sum += off;
+        n_less += sec < whole * 0.98;
+        ck_assert_msg(fabs(off) < 0.05, "case %d: %g s, entry by entry %g", i, sec, sec / exp(off));
+        ck_assert_double_ge(time.total, time.busy[0] * (1 - 1e-9));
+    }
+    ck_assert_msg(fabs(sum / cases) < 0.005, "priced at %.4f of it, on average", exp(sum / cases));
+    ck_assert_int_gt(n_less, cases / 10);
+}
+END_TEST
+
 // --- by stores: each two tiles leave when they are made ---
 
 typedef struct sent_tile {
@@ -460,6 +571,7 @@ int main(void)
     TCase *t = tcase_create("lists");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, entry_by_entry);
+    tcase_add_test(t, parts_of_k);
     tcase_add_test(t, stores_tile_by_tile);
     tcase_add_test(t, choice_against_all);
     tcase_add_test(t, only_on_devices_that_have_them);

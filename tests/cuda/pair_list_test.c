@@ -4,11 +4,11 @@
 //
 //     pair_list_test [pairs each] [seed]
 //
-// Every element is to be made once, of rows that are there; what adds others' parts is to wait for
-// none but those of its rows; every part is to be sent once all of it is made; what is stored in
-// another's memory is to wait for its credit; and all is to end.
-// Lists that are spoilt on purpose are to be noticed: a wait or a tile is left out, a tally ends
-// early, a part waits for its own chunk's tiles alone, a store for no credit.
+// Every element is to be made once, of all of its k, of rows that are there; what adds others'
+// parts is to wait for none but those of its rows; every part is to be sent once all of it is made;
+// what is stored in another's memory is to wait for its credit; and all is to end. Lists that are
+// spoilt on purpose are to be noticed: a wait or a tile is left out, a tally ends early, a part
+// waits for its own chunk's tiles alone, a store for no credit, a part of k is short.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +29,9 @@ typedef struct rank {
     hap_rank r;
     hap_pair p;
     cuda_pair_list list;
+    const tile_shape *shape;
+    int64_t steps;              // of its k
+    tile_entry part[CLUSTERS];  // what is in a slot of parts of k; 0 steps: nothing
     int clusters, at[CLUSTERS]; // the entry that a cluster is at
     int tally[CHUNKS];
     uint32_t flag[FLAGS];
@@ -40,12 +43,21 @@ typedef struct rank {
     unsigned char *made[OPS * MOST]; // by place: [rows][cols / 8]
 } rank;
 
-typedef enum { AS_IT_IS, NO_WAIT, NO_TILE, SHORT_TALLY, ONE_CHUNK, NO_CREDIT, SPOILS } spoil;
+typedef enum {
+    AS_IT_IS,
+    NO_WAIT,
+    NO_TILE,
+    SHORT_TALLY,
+    ONE_CHUNK,
+    NO_CREDIT,
+    SHORT_PART,
+    SPOILS
+} spoil;
 
 static rank all[MOST];
 static int64_t chunk[CHUNKS][3], rows[MOST], cols[OPS];
 static int n_ranks, n_chunks, n_ops;
-static bool sums, stores;
+static bool sums, stores, parts;
 static long bad;
 
 // --- a pair ---
@@ -85,7 +97,7 @@ static void draw_by_rows(void)
     }
     for (int m = 0; m < n_ranks; m++)
         rows[m] = cuda_pair_rows(&all[0].r, &all[0].p, m).n;
-    sums = true;
+    sums = true, parts = false;
     stores = t.how & HAP_TILE_STORES;
 }
 
@@ -100,6 +112,7 @@ static void draw(void)
     n_ops = gathers ? 1 + (int)coll_below(OPS) : 1;
     sums = out && coll_chance(60);
     stores = (sums || gathers) && coll_chance(50);
+    parts = gathers && coll_chance(60);
     const int64_t n = coll_chance(30) ? 1 + coll_below(300) : 1 + coll_below(ROWS);
     const int64_t *table = coll_table(n, n_ranks, false);
     hap_dim whole[] = {WHOLE(n), WHOLE(8)}, cut[] = {CUT(0, n, table), WHOLE(8)};
@@ -143,9 +156,13 @@ static void make_lists(spoil s)
         const tile_shape *shape = stores ? one : &tile_shapes[coll_below(TILE_SHAPES)];
         unsigned how = sums && (rows[m] > 0 || stores) ? (unsigned)HAP_TILE_SUMS : 0;
         if (stores) how |= HAP_TILE_STORES;
+        if (parts) how |= HAP_TILE_PARTS;
         q->clusters = 1 + (int)coll_below(CLUSTERS);
-        cuda_pair_list_make(&q->r, &q->p, shape, cols, 64 * (1 + coll_below(9)), 2 * q->clusters,
-                            how, &q->list);
+        q->shape = shape;
+        q->steps = 1 + coll_below(parts && coll_chance(70) ? 400 : 9);
+        memset(q->part, 0, sizeof q->part);
+        cuda_pair_list_make(&q->r, &q->p, shape, cols, 64 * q->steps - coll_below(64),
+                            2 * q->clusters, how, &q->list);
         cuda_pair_list *l = &q->list;
         int e = l->n_entries ? (int)coll_below(l->n_entries) : 0;
         for (int c = 0; c < q->clusters; c++)
@@ -172,14 +189,13 @@ static void make_lists(spoil s)
             tile_entry *t = &l->entry[i];
             if (s == NO_WAIT && t->wait == l->entry[e].wait) t->waits = 0;
             if (s == NO_CREDIT && t->kind & TILE_SENDS) t->waits = 0;
+            if (s == SHORT_PART && t->kind & TILE_PART) t->steps--;
             if (s == SHORT_TALLY && t->tally == l->entry[e].tally && t->count > shape->parts)
                 t->count -= shape->parts;
         }
         for (int k = 0; k < n_chunks && s == ONE_CHUNK; k++)
             for (int i = 0; i < 2; i++)
                 if (l->made[k][i] != k) l->made[k][i] = -1;
-        for (int i = 0; i < l->n_entries; i++) // the machine has one shape for all arrivals
-            l->entry[i].slot = (int)(shape - tile_shapes);
     }
 }
 
@@ -205,7 +221,7 @@ static bool goes_to(const rank *q, const tile_entry *e, int member)
 // One of an entry's two tiles is made.
 static int make_tile(rank *q, const tile_entry *e, int row, int col)
 {
-    const tile_shape *s = &tile_shapes[e->slot];
+    const tile_shape *s = q->shape;
     const int member = e->place % n_ranks, me = q->r.id, op = e->place / n_ranks;
     if (row >= e->rows || col >= e->cols) return 0;
     bad += e->rows > rows[member] || e->cols != cols[op];
@@ -233,13 +249,60 @@ static void check_end(const rank *q)
         bad += m != q->r.id && !all_made(&all[m], m, (hap_range){0, rows[m]});
 }
 
+// The two tiles of an entry read no row that has not come.
+static void check_reads(const rank *q, const tile_entry *e)
+{
+    const int member = e->place % n_ranks, down = e->kind & TILE_RIGHT ? 1 : 2;
+    for (int i = e->row; i < e->row + down * q->shape->rows && i < e->rows; i++)
+        bad += member != q->r.id && !q->there[member][i];
+}
+
+// A part of k goes to its slot, which is empty.
+static void put_part(rank *q, const tile_entry *e)
+{
+    bad += e->slot < 0 || e->slot >= q->clusters || q->part[e->slot].steps > 0 ||
+           e->kind & TILE_SIGNALS;
+    check_reads(q, e);
+    q->part[e->slot] = *e;
+}
+
+// Is what the entry adds in its slots?
+static bool parts_are_there(const rank *q, const tile_entry *e)
+{
+    for (int i = e->slot; i < e->slot + e->slots; i++)
+        if (!q->part[i].steps) return false;
+    return true;
+}
+
+// All of the entry's k: its own, and that of its slots one after the other, of the same tiles.
+static void check_k(rank *q, const tile_entry *e)
+{
+    int64_t at = e->steps;
+    bad += e->from != 0;
+    for (int i = e->slot; i < e->slot + e->slots; i++) {
+        const tile_entry *part = &q->part[i];
+        bad += part->from != at || part->row != e->row || part->col != e->col ||
+               part->place != e->place || (part->kind & TILE_RIGHT) != (e->kind & TILE_RIGHT);
+        at += part->steps;
+        q->part[i].steps = 0;
+    }
+    bad += at != q->steps;
+}
+
 static bool run_entry(rank *q, int c)
 {
     if (!q->open || q->at[c] >= q->list.n_entries) return false;
     const tile_entry *e = &q->list.entry[q->at[c]];
-    const tile_shape *s = &tile_shapes[e->slot];
+    const tile_shape *s = q->shape;
     for (int i = e->wait; i < e->wait + e->waits; i++)
         if (!reached(q, q->list.wait[i].flag, q->list.wait[i].until)) return false;
+    if (e->kind & TILE_PART) {
+        put_part(q, e);
+        q->at[c] += q->clusters;
+        return true;
+    }
+    if (!parts_are_there(q, e)) return false;
+    if (e->row < e->rows) check_k(q, e);
     const bool right = e->kind & TILE_RIGHT;
     int arrivals = make_tile(q, e, e->row, e->col);
     arrivals += make_tile(q, e, e->row + (right ? 0 : s->rows), e->col + (right ? s->cols : 0));
@@ -285,8 +348,7 @@ static void check_waits(const rank *q)
 {
     for (int i = 0; i < q->list.n_entries; i++) {
         const tile_entry *e = &q->list.entry[i];
-        const int each = tile_shapes[e->slot].rows,
-                  end = e->row + each * (e->kind & TILE_RIGHT ? 1 : 2);
+        const int each = q->shape->rows, end = e->row + each * (e->kind & TILE_RIGHT ? 1 : 2);
         for (int w = e->wait; w < e->wait + e->waits && e->kind & TILE_SUMS && !stores; w++) {
             const hap_range part = part_of(q, q->list.wait[w].until, q->r.id);
             bad += part.n == 0 || part.lo >= end || part.lo + part.n <= e->row;
@@ -386,6 +448,8 @@ static bool run(void)
     }
     bool ended = true;
     for (int m = 0; m < n_ranks; m++) {
+        for (int i = 0; i < CLUSTERS; i++)
+            bad += ended && all[m].part[i].steps > 0; // nobody has added it
         ended &= all[m].sent == n_chunks && all[m].added == n_chunks;
         for (int c = 0; c < all[m].clusters; c++)
             ended &= all[m].at[c] >= all[m].list.n_entries;
@@ -419,9 +483,13 @@ static void end(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const what[SPOILS] = {
-        "as it is",           "a wait is left out",      "a tile is left out",
-        "a tally ends early", "one chunk's tiles alone", "no credit is waited for"};
+    static const char *const what[SPOILS] = {"as it is",
+                                             "a wait is left out",
+                                             "a tile is left out",
+                                             "a tally ends early",
+                                             "one chunk's tiles alone",
+                                             "no credit is waited for",
+                                             "a part of k is short"};
     int pairs = argc > 1 ? atoi(argv[1]) : 60, failed = 0;
     uint64_t seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
     for (int s = 0; s < SPOILS; s++) {

@@ -30,7 +30,7 @@
 #include "tests/support/pair_tiles.h"
 #include "tests/support/pair_via.h"
 
-enum { ITEMS = 6, OPEN = 2, ROOM = 1 << 16, CALLS = 2 * ITEMS, OPS = 2, GROUPS = 24, STEPS = 5 };
+enum { ITEMS = 6, OPEN = 2, ROOM = 1 << 20, CALLS = 2 * ITEMS, OPS = 2, GROUPS = 24, STEPS = 5 };
 
 // A pair of one rank.
 typedef struct item {
@@ -308,9 +308,11 @@ static void draw_item(rank *q, int number, int room, int64_t end[2])
     x->columns = kind == HAP_ALL_TO_ALL && coll_chance(50);
     hap_form form = coll_put(&q->r, 1);
     draw_chunks(x, kind == HAP_ALL_REDUCE ? 1 : fake.n, kind == HAP_ALL_GATHER);
-    int64_t n_rows = 1 + coll_below(40), cols = 4 * (1 + coll_below(3));
+    const bool deep = tiles && kind == HAP_ALL_GATHER && coll_chance(25); // in parts of k
+    int64_t n_rows = 1 + coll_below(deep ? 12 : 40), cols = 4 * (1 + coll_below(3));
     hap_dim rows = WHOLE(n_rows), cut = CUT(0, n_rows, coll_table(n_rows, fake.n, false));
-    hap_dim k = WHOLE(4 * (1 + coll_below(2))), n = WHOLE(cols), of_n = n;
+    hap_dim k = WHOLE(deep ? 64 * (32 + coll_below(8)) : 4 * (1 + coll_below(2)));
+    hap_dim n = WHOLE(cols), of_n = n;
     if (kind == HAP_ALL_TO_ALL) {
         const int64_t *t = coll_table(2 * fake.n, fake.n, coll_chance(50));
         for (int i = 0; i < fake.n; i++)

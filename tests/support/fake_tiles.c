@@ -1,6 +1,6 @@
 // Tile kernels (cuda/kernels/tile_gemm.h) as work of a stream of fake_streams.h: entry by entry of
-// the list, in its order, of floats. What the kernel promises of flags, tallies and sums is here,
-// no more.
+// the list, in its order, of floats. What the kernel promises of flags, tallies, sums and parts of
+// k is here, no more.
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,13 +88,34 @@ static bool able(const void *arg)
     return true;
 }
 
+// A slot of the room: a flag, two tiles.
+static uint32_t *part_flag(const fake_run *x, int slot)
+{
+    return (uint32_t *)x->c.room + slot * TILE_SLOT_FLAGS;
+}
+static float *part_at(const fake_run *x, int slot, const tile_entry *e, int64_t row, int64_t col)
+{
+    const bool second = row >= e->row + x->s->rows || col >= e->col + x->s->cols;
+    float *tiles = (float *)x->c.room + TILE_SLOTS * TILE_SLOT_FLAGS;
+    return tiles + ((slot * 2 + second) * x->s->rows + (row - e->row) % x->s->rows) * x->s->cols +
+           (col - e->col) % x->s->cols;
+}
+
 static void make_element(const fake_run *x, const tile_entry *e, int64_t row, int64_t col)
 {
+    enum { STEP = 64 };
     const struct tile_place *p = &x->c.places[e->place];
     const tile_sums *sum = x->c.sum;
+    const int64_t end = (int64_t)(e->from + e->steps) * STEP;
     float own = 0, all = -0.f;
-    for (int64_t k = 0; k < p->k; k++)
+    for (int64_t k = (int64_t)e->from * STEP; k < p->k && k < end; k++)
         own += p->a[row * p->la + k] * p->b[p->b_t ? col * p->lb + k : k * p->lb + col];
+    for (int slot = e->slot; slot < e->slot + e->slots; slot++)
+        own += *part_at(x, slot, e, row, col);
+    if (e->kind & TILE_PART) {
+        *part_at(x, e->slot, e, row, col) = own;
+        return;
+    }
     if (!(e->kind & TILE_DROPS)) p->y[row * p->ly + col] = own;
     if (e->kind & TILE_SENDS) p->to[row * p->ly + col] = own;
     if (!(e->kind & TILE_SUMS)) return;
@@ -128,6 +149,9 @@ static bool run_entry(void *arg, int number)
         p->flags[(int64_t)p->signal * TILE_FLAG_APART] = number_of(x) + (uint32_t)p->raise;
         return false;
     }
+    for (int slot = e->slot; slot < e->slot + e->slots; slot++, *part_flag(x, slot - 1) = 0)
+        if (!*part_flag(x, slot)) abort(); // not there yet
+    if (e->kind & TILE_PART) *part_flag(x, e->slot) = 1;
     for (int tile = 0; tile < 2; tile++) {
         const int row = e->row + (tile && !right ? x->s->rows : 0);
         const int col = e->col + (tile && right ? x->s->cols : 0);
@@ -173,6 +197,12 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int dev
 {
     (void)attr, (void)device;
     *value = 8;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void *to, int value, size_t bytes)
+{
+    memset(to, value, bytes);
     return cudaSuccess;
 }
 

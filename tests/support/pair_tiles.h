@@ -1,5 +1,5 @@
 // A list of tiles for a pair (hap_tiles), drawn at random: any form, groups of its own, sums where
-// own tiles end, all-reduces by rows.
+// own tiles end, all-reduces by rows, stores, parts of k.
 
 #ifndef HAP_TESTS_PAIR_TILES_H
 #define HAP_TESTS_PAIR_TILES_H
@@ -26,6 +26,7 @@ static inline hap_pair_tiles pair_tiles_draw(int64_t (*below)(int64_t), hap_coll
     t.how = (form[2] ? HAP_TILE_TURNS : 0u) | (sums ? HAP_TILE_SUMS : 0u) |
             (by_rows ? HAP_TILE_BY_ROWS : 0u) | (below(2) ? HAP_TILE_FIRST : 0u);
     if ((sums || kind == HAP_ALL_GATHER) && below(2)) t.how |= HAP_TILE_STORES;
+    if (kind == HAP_ALL_GATHER && !form[2] && below(2)) t.how |= HAP_TILE_PARTS;
     const int first = sums ? 1 : 0, members = kind == HAP_ALL_REDUCE && !by_rows ? 1 : n;
     for (int own = 0; own <= first; own++) { // with sums: own ones in a second round, behind
         const int from = t.n_chunks;

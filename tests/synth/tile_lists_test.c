@@ -173,6 +173,8 @@ static void refuse(const planned *p, int64_t how)
     if (!by_rows)
         refuses(p, with(p, r, at, &(fault){HOW, stored & ~SYN_TILE_SUMS, ""}, 0),
                 "stores what nothing adds");
+    refuses(p, with(p, r, at, &(fault){HOW, k->tile[HOW] | SYN_TILE_PARTS, ""}, 0),
+            "a list in parts of k");
 }
 
 // An all-gather's: no rows are passed on.
@@ -187,6 +189,12 @@ static void refuse_passed(const planned *p)
         ck_assert(syn_check(p->a, p->g, p->f, x, &why));
         refuses(p, with(p, x, i, &(fault){VIA, 1, ""}, k->n_chunks - 1),
                 "and passed on by another");
+        const int64_t parts = k->tile[HOW] | SYN_TILE_PARTS;
+        x = with(p, r, i, &(fault){HOW, parts & ~SYN_TILE_TURNS, ""}, 0);
+        x->calls.p[i].tile[ROWS] = 128, x->calls.p[i].tile[COLS] = 128; // in turns or not
+        ck_assert(syn_check(p->a, p->g, p->f, x, &why));
+        x->calls.p[i].tile[HOW] |= SYN_TILE_TURNS;
+        refuses(p, x, "a list in parts of k");
         return;
     }
     ck_abort_msg("no list of an all-gather");

@@ -253,6 +253,23 @@ static void add_end(const maker *x)
         (tile_entry){.row = INT32_MAX / 2, .wait = wait, .waits = l->n_waits - wait};
 }
 
+// What does not come out even at the list's end, in parts of k.
+static void share_end(const maker *x)
+{
+    cuda_pair_list *l = x->l;
+    const int clusters = x->sms / 2, n = l->n_entries;
+    int64_t rows = 0, cols = 0;
+    for (int m = 0; m < x->n; m++)
+        rows += cuda_pair_rows(x->r, x->p, m).n;
+    for (int i = 0; i < x->p->n_ops; i++)
+        cols += x->cols[i];
+    const tile_share share =
+        tile_share_of(x->s, n % clusters, x->k, (rows + cols) * x->k * 2, x->sms);
+    if (share.clusters == 0) return;
+    l->entry = hap_grow(x->r, l->entry, &l->cap_entries, n + 2 * clusters, sizeof *l->entry);
+    l->n_entries = tile_list_shared(x->s, l->entry, n, x->k, x->sms, share);
+}
+
 void cuda_pair_list_make(hap_rank *r, const hap_pair *p, const tile_shape *s, const int64_t *cols,
                          int64_t k, int sms, unsigned how, cuda_pair_list *to)
 {
@@ -275,6 +292,7 @@ void cuda_pair_list_make(hap_rank *r, const hap_pair *p, const tile_shape *s, co
     for (int i = 0; i < p->n_chunks && !p->consumer && !x.stores; i++)
         find_made(&x, i);
     if (x.stores && p->by_rows) add_end(&x);
+    if (p->consumer && how & HAP_TILE_PARTS) share_end(&x);
 }
 
 void cuda_pair_list_free(cuda_pair_list *l)

@@ -12,6 +12,9 @@
 //                order. Of sums: tiles of others' rows wait for the owner's credit, go to its slot
 //                and raise a flag there, each chunk's its own; sums by rows go to all, and the
 //                list's last entry waits for those of the others
+//     parts      (HAP_TILE_PARTS) of a consumer: the last tiles, which would be an uneven round, go
+//     to
+//                clusters in parts of their k (tile_list_shared)
 //
 // Tiles lie from the first row of each member's rows on, so chunks do not end where tiles do. A row
 // of tiles belongs to the last chunk that it has rows of where it waits, to the first where it is
@@ -39,7 +42,7 @@ typedef struct cuda_pair_list {
 // the first of them.
 hap_range cuda_pair_rows(const hap_rank *r, const hap_pair *p, int member);
 // The list on this rank. cols: of each op's result; k: of its operand; sms: processors of the
-// kernel; how: HAP_TILE_SUMS, HAP_TILE_STORES. Tallies are numbered by chunk; what it raises and
+// kernel; how: HAP_TILE_SUMS, _STORES, _PARTS. Tallies are numbered by chunk; what it raises and
 // waits for counts from cuda_put_number.
 void cuda_pair_list_make(hap_rank *r, const hap_pair *p, const struct tile_shape *s,
                          const int64_t *cols, int64_t k, int sms, unsigned how, cuda_pair_list *to);

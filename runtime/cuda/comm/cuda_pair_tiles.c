@@ -24,6 +24,7 @@ struct cuda_pair_tiled {
     tile_call call;
     tile_sums sum;
     void *memory; // all of it on the device
+    bool fixed;   // already without what a captured step leaves free
     hap_op_call op[HAP_PAIR_OPS];
     hap_tensor tensor[HAP_PAIR_OPS][4];
     int n_ops;
@@ -38,6 +39,7 @@ typedef struct cuda_pair_tiles {
     cuda_pair_tiled **tiled;
     kept_way *kept;
     int n_tiled, cap_tiled, n_kept, cap_kept;
+    void *room; // of parts of k, for all lists: they run on one stream. NULL: none has any
 } tiles;
 
 static tiles *tiles_of(hap_rank *r)
@@ -228,13 +230,14 @@ int cuda_pair_ways(hap_rank *r, const hap_pair *p, bool alone, bool stores, int 
     const tile_shape *planned = said(p);
     const bool planned_sums = planned ? sums && p->tiles.how & HAP_TILE_SUMS : sums;
     if (stores && (!planned || (!planned_sums && !p->consumer))) return 0;
-    if (planned && n < most) way[n++] = (cuda_pair_way){planned, planned_sums, true, stores};
+    const bool parts = p->consumer && p->tiles.how & HAP_TILE_PARTS;
+    if (planned && n < most) way[n++] = (cuda_pair_way){planned, planned_sums, true, stores, parts};
     if (stores) return n;
     int forms =
         tile_ways(c[0].p.m, cols, c[0].p.k, cuda_sms(&cuda_of(r)->x), false, TILE_SHAPES, form);
     for (int i = 0; i < forms && n < most; i++)
         if (form[i].shape != planned)
-            way[n++] = (cuda_pair_way){form[i].shape, planned_sums, p->tiles.said, false};
+            way[n++] = (cuda_pair_way){form[i].shape, planned_sums, p->tiles.said, false, false};
     return n;
 }
 
@@ -341,6 +344,7 @@ static key key_here(hap_rank *r, const hap_pair *p, cuda_pair_way way)
     key k = key_of(r, p, way.sums);
     add(r, &k, way.shape - tile_shapes);
     add(r, &k, way.stores);
+    add(r, &k, way.parts);
     add(r, &k, (int64_t)(intptr_t)p->src->data);
     add(r, &k, (int64_t)(intptr_t)p->dst->data);
     add(r, &k, p->scratch ? (int64_t)(intptr_t)p->scratch->data : 0);
@@ -374,6 +378,29 @@ static void upload(hap_rank *r, cuda_pair_tiled *t, const place *m)
     cuda_check(r, cuda_upload(t->memory, m->at, (size_t)m->bytes));
 }
 
+static void *room_of(hap_rank *r)
+{
+    cuda_backend *b = cuda_of(r);
+    tiles *g = tiles_of(r);
+    int64_t most = 0;
+    for (int i = 0; i < TILE_SHAPES; i++) {
+        const int64_t bytes = tile_room(&tile_shapes[i], cuda_sms(&b->x));
+        most = bytes > most ? bytes : most;
+    }
+    if (g->room) return g->room;
+    cuda_check(r, cuda_said(cudaMalloc(&g->room, (size_t)most), "cudaMalloc"));
+    b->x.made[b->x.phase].allocations++;
+    cuda_check(r, cuda_said(cudaMemset(g->room, 0, (size_t)most), "cudaMemset"));
+    return g->room;
+}
+
+// A kernel of which all clusters run at a time, in a captured step, leaves a cluster's processors
+// to what is parked on the device while the graph is tried (cuda_release.h).
+static int spare(int sms)
+{
+    return sms > 2 ? 2 : 0;
+}
+
 static cuda_pair_tiled *make(hap_rank *r, const hap_pair *p, cuda_pair_way way, key k)
 {
     tile_call c[HAP_PAIR_OPS];
@@ -389,8 +416,12 @@ static cuda_pair_tiled *make(hap_rank *r, const hap_pair *p, cuda_pair_way way, 
     tile_call *to = &t->call;
     *to = c[0];
     to->sms = cuda_sms(&cuda_of(r)->x);
+    if (way.parts) to->room = room_of(r);
+    t->fixed = to->room && way.stores; // clusters as the list has them
+    if (t->fixed) to->sms -= spare(to->sms);
     cuda_pair_list_make(r, p, way.shape, cols, c[0].p.k, to->sms,
-                        (way.sums ? HAP_TILE_SUMS : 0u) | (way.stores ? HAP_TILE_STORES : 0u),
+                        (way.sums ? HAP_TILE_SUMS : 0u) | (way.stores ? HAP_TILE_STORES : 0u) |
+                            (to->room ? HAP_TILE_PARTS : 0u),
                         &t->list);
     to->entries = t->list.n_entries;
     for (int i = 0; i < p->n_ops; i++)
@@ -439,8 +470,7 @@ const cuda_pair_list *cuda_pair_list_of(const cuda_pair_tiled *t)
     return &t->list;
 }
 
-// A captured step's kernel reads its number where it is written before each launch, and leaves a
-// cluster's processors to what is parked on the device while the graph is tried (cuda_release.h).
+// A captured step's kernel reads its number where it is written before each launch.
 void cuda_pair_tiles_run(hap_rank *r, const cuda_pair_tiled *t, cuda_put *put)
 {
     cuda_context *x = &cuda_of(r)->x;
@@ -450,7 +480,7 @@ void cuda_pair_tiles_run(hap_rank *r, const cuda_pair_tiled *t, cuda_put *put)
     c.number = cuda_put_number(put);
     if (x->capturing) {
         c.number_at = cuda_put_number_at(put, x->stream);
-        c.sms -= (c.sum || c.n_pushes) && c.sms > 2 ? 2 : 0;
+        if ((c.sum || c.n_pushes) && !t->fixed) c.sms -= spare(c.sms);
     }
     cuda_check(r, tile_run(&c, t->shape, x->stream));
 }
@@ -468,6 +498,7 @@ void cuda_pair_tiles_end(hap_rank *r)
     }
     for (int i = 0; i < g->n_kept; i++)
         free(g->kept[i].key.at);
+    if (g->room) cudaFree(g->room);
     free(g->tiled);
     free(g->kept);
     free(g);

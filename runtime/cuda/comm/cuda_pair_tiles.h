@@ -42,6 +42,7 @@ typedef struct cuda_pair_way {
     bool sums;                      // are added in the kernel
     bool listed;                    // its groups are those of the list
     bool stores;                    // HAP_TILE_STORES; by all ranks, in one form
+    bool parts;                     // HAP_TILE_PARTS
 } cuda_pair_way;
 
 typedef struct cuda_pair_tiled cuda_pair_tiled;

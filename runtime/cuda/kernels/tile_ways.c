@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define IN_TURNS_0 ""
 #define IN_TURNS_1 " in turns"
@@ -18,7 +19,7 @@ enum {
 #define HAP_TILE_NUMBER(NAME, number) NAME = number,
 #include "hap/tiles.def"
 };
-enum { MOST_TILES = 6, MOST_PARTS = 16 }; // of a share; clusters to each of its tiles
+enum { MOST_TILES = TILE_SHARED, MOST_PARTS = TILE_SHARERS };
 
 int tile_group_rows(int rows, int cols, int clusters)
 {
@@ -63,9 +64,10 @@ static int whole_tiles(const tile_shape *s, int64_t m, int64_t n, int64_t k, int
 }
 
 // Each cluster has `rounds` whole tiles. The `left` others are shared: group by group of up to
-// `each` tiles by `parts` clusters.
+// `each` tiles by `parts` clusters. A cluster's part stands before its whole tiles, or `behind`.
 typedef struct shares {
     int clusters, rounds, left, each, parts, steps;
+    bool behind;
 } shares;
 
 // Whether the share is one: more clusters than tiles, no more than there are, none without a step.
@@ -83,15 +85,16 @@ static bool shares_of(int tiles, int64_t k, int sms, tile_share share, shares *h
 }
 
 // A cluster's entries go to list[at], list[at + clusters], …: the part that it has of a tile that
-// others began, whole tiles, the tile that it begins and others go on with.
+// others began, whole tiles (or these first), the tile that it begins and others go on with.
 static void list_cluster(const shares *h, int c, const tile_entry *tile, tile_entry *list)
 {
     const int at = h->clusters - 1 - c; // lower numbers have what comes later in k
     const int first = c / h->parts * h->each, j = c % h->parts;
     const int tiles = h->left - first < h->each ? h->left - first : h->each;
     const int64_t steps = (int64_t)tiles * h->steps, end = steps * (j + 1) / h->parts;
+    const int whole = h->behind ? 0 : 1, part = h->behind ? h->rounds : 0;
     for (int i = 0; i < h->rounds; i++)
-        list[at + (i + 1) * h->clusters] = tile[i * h->clusters + at];
+        list[at + (i + whole) * h->clusters] = tile[i * h->clusters + at];
     for (int64_t from = tiles > 0 ? steps * j / h->parts : end; from < end;) {
         const int64_t which = from / h->steps, till = (which + 1) * h->steps;
         const int64_t to = till < end ? till : end;
@@ -99,7 +102,7 @@ static void list_cluster(const shares *h, int c, const tile_entry *tile, tile_en
         e.from = (int32_t)(from - which * h->steps), e.steps = (int32_t)(to - from);
         if (e.from > 0) {
             e.kind |= TILE_PART, e.slot = c;
-            list[at] = e;
+            list[at + part * h->clusters] = e;
         } else {
             e.slot = c + 1;
             while (to < till && j + e.slots + 1 < h->parts &&
@@ -111,6 +114,19 @@ static void list_cluster(const shares *h, int c, const tile_entry *tile, tile_en
     }
 }
 
+static int count_of(const shares *h)
+{
+    return (h->rounds + 2) * h->clusters;
+}
+
+static void list_shares(const shares *h, const tile_entry *tile, tile_entry *list)
+{
+    for (int i = 0; i < count_of(h); i++)
+        list[i] = (tile_entry){.row = INT32_MAX / 2};
+    for (int c = 0; c < h->clusters; c++)
+        list_cluster(h, c, tile, list);
+}
+
 int tile_list(const tile_shape *s, int64_t m, int64_t n, int64_t k, int sms, tile_share share,
               tile_entry *list)
 {
@@ -118,17 +134,29 @@ int tile_list(const tile_shape *s, int64_t m, int64_t n, int64_t k, int sms, til
     const int tiles = whole_tiles(s, m, n, k, sms, NULL);
     if (s->parts == 1 || !shares_of(tiles, k, sms, share, &h))
         return whole_tiles(s, m, n, k, sms, list);
-    const int count = (h.rounds + 2) * h.clusters;
-    if (!list) return count;
+    if (!list) return count_of(&h);
     tile_entry *tile = malloc((size_t)tiles * sizeof *tile);
     if (!tile) return 0;
     whole_tiles(s, m, n, k, sms, tile);
-    for (int i = 0; i < count; i++)
-        list[i] = (tile_entry){.row = INT32_MAX / 2};
-    for (int c = 0; c < h.clusters; c++)
-        list_cluster(&h, c, tile, list);
+    list_shares(&h, tile, list);
     free(tile);
-    return count;
+    return count_of(&h);
+}
+
+int tile_list_shared(const tile_shape *s, tile_entry *list, int n, int64_t k, int sms,
+                     tile_share share)
+{
+    shares h;
+    tile_entry *tile = malloc((size_t)(n + 1) * sizeof *tile);
+    const bool shared = tile && s->parts > 1 && shares_of(n, k, sms, share, &h);
+    if (shared) {
+        h.behind = true;
+        memcpy(tile, list, (size_t)n * sizeof *tile);
+        list_shares(&h, tile, list);
+        n = count_of(&h);
+    }
+    free(tile);
+    return n;
 }
 
 int tile_list_rows(const tile_shape *s, int64_t from, int64_t to, int64_t rows, int64_t n,
@@ -184,6 +212,21 @@ static double price(const tile_shape *s, int64_t operands, int tiles, int64_t k,
     const int64_t most = ((int64_t)h->each * steps + h->parts - 1) / h->parts;
     return whole + (double)most * step_price(s, operands, sms, h->parts) + TILE_END +
            (1 + (h->parts + h->each - 1) / h->each) * part;
+}
+
+tile_share tile_share_of(const tile_shape *s, int left, int64_t k, int64_t operands, int sms)
+{
+    tile_share best = {0, 0};
+    double least = price(s, operands, 1, k, sms, NULL);
+    for (int each = 1; each <= MOST_TILES && left < sms / 2 && s->parts > 1; each++)
+        for (int parts = each + 1; parts <= MOST_PARTS * each; parts++) {
+            shares h;
+            const tile_share share = {parts, each};
+            if (!shares_of(left, k, sms, share, &h)) continue;
+            const double cycles = price(s, operands, left, k, sms, &h);
+            if (cycles < least) least = cycles, best = share;
+        }
+    return best;
 }
 
 static void put_way(tile_way way, int most, tile_way *to, int *n)

@@ -43,6 +43,14 @@ int tile_list(const tile_shape *s, int64_t m, int64_t n, int64_t k, int sms, til
 // The same of rows `from` to `to` of tiles of a place of `rows` x n.
 int tile_list_rows(const tile_shape *s, int64_t from, int64_t to, int64_t rows, int64_t n,
                    int64_t k, int sms, tile_entry *list);
+// The share of the last `left` entries of a list, by the same small price; {0, 0}: whole they take
+// no longer. operands: bytes of all that the list reads.
+tile_share tile_share_of(const tile_shape *s, int left, int64_t k, int64_t operands, int sms);
+// The list's last entries shared so, where they do not come out even: parts behind all whole tiles,
+// what adds them behind the parts. Of n entries; returns how many there are then, at most n and two
+// for each cluster, which `list` has room for.
+int tile_list_shared(const tile_shape *s, tile_entry *list, int n, int64_t k, int sms,
+                     tile_share share);
 // How often the entry's tiles count, where they signal.
 int tile_arrivals(const tile_shape *s, const tile_entry *e);
 int64_t tile_room(const tile_shape *s, int sms);
