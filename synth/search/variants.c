@@ -438,8 +438,8 @@ static void plan_chunks(planner *p, const leanings *x, int64_t k, int64_t first)
     else if (k != first && planner_fits(p))
         planner_plan(p, k, set_of(p), NULL);
     if (x->choose) pursue(p, k);
-    if (x->choose && !planner_fits(p) && may_fit(p, x->lean / (double)k, k) &&
-        planner_plan(p, k, x->all, NULL))
+    bool more = x->choose && !planner_fits(p) && may_fit(p, x->lean / (double)k, k);
+    if (more && !wish_of(p, k, x->all)->done && planner_plan(p, k, x->all, NULL))
         pursue(p, k); // what it wishes for keeps more
     if (x->choose && !large(p)) give_up(p);
 }
