@@ -11,6 +11,7 @@
 #include "synth/plan/program_copy.h"
 #include "synth/price/moves.h"
 #include "synth/search/free_memory.h"
+#include "synth/search/known_choices.h"
 #include "synth/search/prove.h"
 #include "synth/search/slack.h"
 #include "synth/space/space_build.h"
@@ -516,8 +517,8 @@ struct solved {
     double sec; // of its plan; 0: not simulated yet
 };
 
-// All that decides the space of a search on the present mesh.
-static uint64_t key_of(const pool *p, const search_options *o)
+// All that decides the space of a search, but for the variant, the mesh and its cuts.
+static uint64_t asked_key(const pool *p, const search_options *o)
 {
     const syn_costs *c = p->b->costs;
     int n_classes = p->b->mesh->n_classes, n = 0;
@@ -535,8 +536,7 @@ static uint64_t key_of(const pool *p, const search_options *o)
     uint64_t slack = 0;
     if (o->slack)
         slack = hb_hash_key(o->slack->sec, sizeof *o->slack->sec * (size_t)p->g->tensors.n);
-    return hb_hash_key(x, sizeof *x * (size_t)(n + n_classes)) +
-           3 * syn_partitions_key(p->b->partitions) + 5 * slack;
+    return hb_hash_key(x, sizeof *x * (size_t)(n + n_classes)) + 5 * slack;
 }
 
 static struct solved *solved_of(const board *b, uint64_t key)
@@ -546,9 +546,10 @@ static struct solved *solved_of(const board *b, uint64_t key)
     return NULL;
 }
 
-// Chooses shardings and states. false: there are none.
+// Chooses shardings and states. false: there are none. key: of the search on its board, everywhere:
+// of all searches of the step.
 static bool solve(pool *p, const search_options *o, const syn_space *space, uint64_t key,
-                  syn_choice *choice, double *lower)
+                  uint64_t everywhere, syn_choice *choice, double *lower)
 {
     board *b = p->b;
     const struct solved *same = solved_of(b, key);
@@ -557,12 +558,15 @@ static bool solve(pool *p, const search_options *o, const syn_space *space, uint
         *lower = same->lower;
         return true;
     }
-    const ms_tile **repeats = o->gap > 0 ? &b->repeats[o->strategy] : NULL;
-    if (syn_space_near(p->arena, space, o->gap, &b->warm[o->strategy], repeats, choice, lower) !=
-        MS_OPTIMAL) {
-        hb_str clash = syn_space_clash(p->arena, space);
-        if (clash.n) p->why = clash;
-        return false;
+    if (!syn_known_choice(p->opt->choices, p->arena, everywhere, space, choice, lower)) {
+        const ms_tile **repeats = o->gap > 0 ? &b->repeats[o->strategy] : NULL;
+        if (syn_space_near(p->arena, space, o->gap, &b->warm[o->strategy], repeats, choice,
+                           lower) != MS_OPTIMAL) {
+            hb_str clash = syn_space_clash(p->arena, space);
+            if (clash.n) p->why = clash;
+            return false;
+        }
+        syn_know_choice(p->opt->choices, everywhere, space, choice, *lower);
     }
     struct solved *s = HB_NEW(p->arena, struct solved);
     *s = (struct solved){key, *choice, *lower, 0};
@@ -614,7 +618,7 @@ static bool search(pool *p, const search_options *o, const candidate *like, cand
     // Where memory is short, one-sided puts are what a plan may have, and nothing that it rests on.
     set_costs(p, p->no_put || (o->price > 0 && !p->thrifty), p->spare ? 1.0 / p->g->nodes.n : 0,
               o->slack);
-    uint64_t key = key_of(p, o);
+    uint64_t asked = asked_key(p, o), key = asked + 3 * syn_partitions_key(p->b->partitions);
     struct solved *known = solved_of(p->b, key);
     if (known && o->beat > 0 && known->sec >= o->beat && !p->careful && !p->spare) {
         set_costs(p, false, 0, NULL);
@@ -631,7 +635,8 @@ static bool search(pool *p, const search_options *o, const candidate *like, cand
     if (space) space->problem.stop = p->stop;
     if (!space) p->why = hb_str_n(p->arena, p->why.p, p->why.n);
     if (!space || !homes_fit(p, space)) return false;
-    if (!solve(p, o, space, key, &choice, &lower)) return false;
+    uint64_t everywhere = asked + syn_space_key(space);
+    if (!solve(p, o, space, key, everywhere, &choice, &lower)) return false;
     int states = pool_states(space);
     p->n_states = states > p->n_states ? states : p->n_states;
     p->work += states;

@@ -8,6 +8,7 @@
 #include "synth/plan/liveness.h"
 #include "synth/price/move_prices.h"
 #include "synth/search/blocks.h"
+#include "synth/search/known_choices.h"
 #include "synth/search/planner.h"
 
 static bool same_place(const ending *x, const ending *y)
@@ -201,6 +202,7 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
     syn_options *o = hb_copy(a, options, sizeof *options);
     o->time_limit_sec *= SYN_SEARCH_TIME; // the rest is for placing and proving
     o->prices = syn_move_prices_new(a);
+    o->choices = syn_known_choices_new(a);
     struct effort effort = {0};
     planner p = planner_of(a, step, m, o);
     p.effort = &effort;
