@@ -72,7 +72,7 @@ typedef struct planner {
     struct effort *effort;
     HB_VEC(struct seen) seen;
     const struct planner *all; // of a set of devices alone: what was found on all; NULL
-    int no_gain;               // variants in a row that the set alone plans alike
+    int no_gain;               // variants in a row that the set alone plans no better
     double quickest;           // of all that were simulated, whether they fit or not; 0: none
     // Of the plan that took least: share of the fullest memory, bytes of all memory on its devices,
     // and what its forward pass saved.

@@ -301,16 +301,16 @@ static bool worth_another_order(const planner *p, const struct look *of)
     return p->vain < SYN_ORDER_VAIN || of->sec >= SYN_TIGHT_FAR * of->quickest;
 }
 
-// Of a set of devices alone: does it come to what a search over all devices came to?
+// Of a set of devices alone: does it come to less than a search over all devices came to?
 static void note_variant(planner *p, int64_t chunks, const bool *again)
 {
     size_t bytes = (size_t)p->step->n_blocks;
     const bool *own = hb_copy(p->a, again, bytes + 1);
     HB_PUSH(p->a, &p->seen, (struct seen){chunks, own, p->last.sec, p->last.quickest});
-    for (int i = 0; p->all && i < p->all->seen.n && isfinite(p->last.sec); i++) {
+    for (int i = 0; p->all && i < p->all->seen.n; i++) {
         const struct seen *x = &p->all->seen.p[i];
-        if (x->chunks != chunks || memcmp(x->again, again, bytes) != 0) continue;
-        p->no_gain = fabs(p->last.sec - x->sec) <= SYN_SAME_PLACE * x->sec ? p->no_gain + 1 : 0;
+        if (x->chunks != chunks || memcmp(x->again, again, bytes) != 0 || isinf(x->sec)) continue;
+        p->no_gain = p->last.sec >= x->sec * (1 - SYN_SAME_PLACE) ? p->no_gain + 1 : 0;
         return;
     }
 }
