@@ -137,6 +137,27 @@ static int count(const planner *p, const bool *again)
     return n;
 }
 
+// Of its own: the search that it is from need not stay.
+static syn_lead copy_of_lead(hb_arena *a, const syn_lead *lead)
+{
+    syn_lead own = *lead;
+    syn_mesh *mesh = hb_copy(a, lead->mesh, sizeof *mesh);
+    mesh->cluster_rank =
+        hb_copy(a, mesh->cluster_rank, sizeof *mesh->cluster_rank * (size_t)mesh->n_ranks);
+    mesh->class_of = hb_copy(a, mesh->class_of, sizeof *mesh->class_of * (size_t)mesh->n_ranks);
+    mesh->cuts.p = hb_copy(a, mesh->cuts.p, sizeof *mesh->cuts.p * (size_t)mesh->cuts.n);
+    mesh->cuts.cap = mesh->cuts.n;
+    for (int i = 0; i < mesh->cuts.n; i++) {
+        syn_cut *cut = &mesh->cuts.p[i];
+        cut->table = hb_copy(a, cut->table, sizeof *cut->table * (size_t)cut->n);
+        cut->name = hb_str_n(a, cut->name.p, cut->name.n);
+    }
+    own.mesh = mesh;
+    own.partitions = syn_partitions_copy(a, lead->partitions);
+    own.weight = hb_copy(a, lead->weight, sizeof *own.weight * (size_t)mesh->n_classes);
+    return own;
+}
+
 static void note_ending(planner *p, int64_t chunks, const bool *again, const syn_result *r)
 {
     const bool *own = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
@@ -144,7 +165,8 @@ static void note_ending(planner *p, int64_t chunks, const bool *again, const syn
     const struct syn_end *end[] = {&r->end, &r->other_end, &r->paired_end, &r->near_end};
     for (int i = 0; i < 4; i++)
         if (end[i]->sec > 0 && end[i]->sec < far)
-            HB_PUSH(p->a, &p->endings, (ending){chunks, own, end[i]->sec, end[i]->lead, i >= 2});
+            HB_PUSH(p->a, &p->endings,
+                    (ending){chunks, own, end[i]->sec, copy_of_lead(p->a, &end[i]->lead), i >= 2});
 }
 
 static void note_old(planner *p, const syn_result *r, double plain)
@@ -183,6 +205,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     if (p->any && planner_is_over(p)) return false; // the first has one search, whatever the time
     o.loose = p->loose;
     o.lead = lead;
+    o.baselines = o.baselines && !p->keeps_more;
     o.memory_first = memory_first;
     o.known = &p->known[memory_first];
     o.known->arena = p->a;
@@ -204,7 +227,6 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         wish_of(p, chunks, again)->done = true;
     }
     hb_arena *own = hb_arena_new(); // what the search leaves, most of it of no further use
-    int endings = p->endings.n;
     syn_result r = syn_synthesize(own, g, f, p->m, &o);
     p->spent += r.plan_sec;
     p->effort->work += r.work;
@@ -245,7 +267,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         (!had || r.predicted_sec < p->best.predicted_sec * (better ? 1 : 1 - SYN_VARIANT_GAIN));
     bool worth_saying = r.status == SYN_FAILED_CHECK && !had;
     bool taken = !p->any || best || worth_saying;
-    if (taken || better || p->endings.n > endings) {
+    if (taken || better) {
         hb_arena_join(p->a, own);
         if (r.program) r.program->arena = p->a;
     } else {
