@@ -10,9 +10,9 @@
 #include "synth/passes/overlap_pairs.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "synth/passes/wait_early.h"
+#include "synth/plan/program_copy.h"
 #include "synth/price/pair_cost.h"
 #include "synth/price/simulate_plan.h"
 #include "synth/price/transport.h"
@@ -336,17 +336,6 @@ static void set_forms(pairing *s)
     syn_place_sym(p);
 }
 
-// Buffers and instructions of its own; what these point to is shared.
-static syn_program *copy_of(const syn_program *p)
-{
-    syn_program *q = hb_copy(p->arena, p, sizeof *p);
-    q->tensors.p = hb_copy(p->arena, p->tensors.p, sizeof *p->tensors.p * (size_t)p->tensors.n);
-    q->instr.p = hb_copy(p->arena, p->instr.p, sizeof *p->instr.p * (size_t)p->instr.n);
-    q->tensors.cap = p->tensors.n;
-    q->instr.cap = p->instr.n;
-    return q;
-}
-
 syn_program *syn_with_pairs(const syn_program *p, syn_costs *c, double enough, double *sec)
 {
     *sec = HUGE_VAL;
@@ -367,7 +356,7 @@ syn_program *syn_with_pairs(const syn_program *p, syn_costs *c, double enough, d
     *sec = s.alone;
     if (gain > 0 && s.alone - gain <= enough) {
         cost_timeline t;
-        with = s.p = copy_of(p);
+        with = s.p = syn_program_copy(p->arena, p);
         arrange(&s);
         set_forms(&s);
         syn_wait_early(with);

@@ -10,10 +10,10 @@
 #include "synth/passes/share_moves.h"
 
 #include <limits.h>
-#include <string.h>
 
 #include "synth/passes/schedule.h"
 #include "synth/plan/liveness.h"
+#include "synth/plan/program_copy.h"
 #include "synth/plan/search_limits.h"
 #include "synth/price/simulate_plan.h"
 
@@ -207,17 +207,6 @@ int syn_share_moves(syn_program *p, int reach)
     return found;
 }
 
-static syn_program *copy_of(const syn_program *p)
-{
-    syn_program *q = hb_copy(p->arena, p, sizeof *p);
-    q->tensors.p = hb_copy(p->arena, p->tensors.p, sizeof *p->tensors.p * (size_t)p->tensors.n);
-    q->instr.p = hb_copy(p->arena, p->instr.p, sizeof *p->instr.p * (size_t)p->instr.n);
-    q->tensors.cap = p->tensors.n;
-    q->instr.cap = p->instr.n;
-    memset(&q->fusions, 0, sizeof q->fusions); // its own, once it is fused
-    return q;
-}
-
 syn_program *syn_with_shared_moves(syn_program *p)
 {
     static const int reaches[] = {INT_MAX, SYN_SHARE_NEAR};
@@ -226,7 +215,7 @@ syn_program *syn_with_shared_moves(syn_program *p)
     for (int k = 0, before = 0; k < 2; k++) {
         hb_arena *a = hb_arena_new();
         cost_timeline t;
-        syn_program *q = copy_of(p);
+        syn_program *q = syn_program_copy(p->arena, p);
         int n = syn_share_moves(q, reaches[k]);
         bool better = n > 0 && n != before;
         before = n;

@@ -101,7 +101,7 @@
 #define SYN_SET_FULL        4    // exponent of a memory that is too full, among sets of devices [set]
 #define SYN_SET_WORTH       3e-3 // share: what a set by itself gains at least [set]
 #define SYN_SETS_ALONE      3    // such sets in vain, one behind the other: the last [tried]
-#define SYN_SET_VAIN        3    // variants in a row that come to the same on a set by itself: its last [tried]
+#define SYN_SET_VAIN        3    // variants in a row that come to no less on a set by itself: its last [tried]
 #define SYN_SET_NODES       1500 // nodes in all such sets [tried]
 #define SYN_VARIANT_SLOW    1.15 // times the best: a variant this slow with any memory is left [tried]
 #define SYN_PROPOSE_FAR     3    // times the best: of a set this slow strategies are not looked at [tried]
@@ -229,6 +229,9 @@
 
 // --- prices of collectives (move_prices.c) ---
 #define SYN_MOVE_SLOTS 1024 // a table begins with so many, and doubles [set]
+
+// --- choices of searches (known_choices.c) ---
+#define SYN_KNOWN_SLOTS 256 // a table begins with so many, and doubles [set]
 
 // --- interpolated plans (interpolate.c) ---
 #define SYN_MIX_FULL    1.0  // of the tightest capacity: memory that is aimed at [tried]

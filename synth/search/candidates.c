@@ -8,8 +8,10 @@
 #include "synth/passes/passes.h"
 #include "synth/passes/workspace.h"
 #include "synth/plan/liveness.h"
+#include "synth/plan/program_copy.h"
 #include "synth/price/moves.h"
 #include "synth/search/free_memory.h"
+#include "synth/search/known_choices.h"
 #include "synth/search/prove.h"
 #include "synth/search/slack.h"
 #include "synth/space/space_build.h"
@@ -65,17 +67,47 @@ void pool_place(candidate *c)
     c->fits = pool_overflow(c->program) <= 0;
 }
 
-void pool_try_place(pool *p, candidate *c)
+candidate *pool_leader(pool *p)
+{
+    bool paired = p->paired.program && (!p->best.program || p->paired.sec < p->best.sec);
+    return paired ? &p->paired : &p->best;
+}
+
+// Would it lead, if it fits?
+static bool leads(pool *p, const candidate *c)
+{
+    const candidate *lead = c->program->pairs.n > 0 ? pool_leader(p) : &p->best;
+    return !lead->program || c->sec < lead->sec;
+}
+
+// A copy is placed: the plan itself may still change.
+void pool_settle(pool *p, candidate *c)
 {
     double *least = &p->waste[c->program->pairs.n > 0][c->program->has_sym];
     if (p->g->few_of) { // has no arena: what stands for several layers is one buffer
         c->fits = c->share <= (p->opt->memory_first && !p->opt->wary ? 1 : SYN_FEW_FIT);
         return;
     }
-    if (c->placed || c->share > 1 || (!p->spare && c->share * *least > 1)) return;
-    pool_place(c);
-    double waste = (1 + pool_overflow(c->program)) / c->share;
+    if (c->settled) return;
+    c->settled = true;
+    c->fits = false;
+    if (c->share > 1 || (!p->spare && !leads(p, c) && c->share * *least > 1)) return;
+    hb_arena *scratch = hb_arena_new();
+    candidate x = *c;
+    x.program = syn_program_copy(scratch, c->program);
+    x.rolled = x.placed = false;
+    pool_place(&x);
+    c->fits = x.fits;
+    c->filled = 1 + pool_overflow(x.program);
+    double waste = c->filled / c->share;
     if (*least == 0 || waste < *least) *least = waste;
+    hb_arena_free(scratch);
+}
+
+// Near the limit only the arena knows; it is asked where the answer matters: of what would lead.
+static void settle_if_near(pool *p, candidate *c)
+{
+    if (p->careful || (c->share > SYN_SURELY_FITS && leads(p, c))) pool_settle(p, c);
 }
 
 // Pairs of a program whose equal conversions are made once: another candidate with pairs.
@@ -90,34 +122,36 @@ static void pair_shared(pool *p, const candidate *c)
     run_passes(&x, SYN_PASS_FUSE, SYN_PASS_SIMULATE);
     x.share = syn_live_share(x.program, false);
     x.fits = x.share <= SYN_ROOMY;
-    if (p->careful) pool_try_place(p, &x);
+    x.settled = false;
+    settle_if_near(p, &x);
     if (x.fits && (!p->paired.program || x.sec < p->paired.sec)) p->paired = x;
 }
 
 void pool_share_moves(pool *p, candidate *c)
 {
-    candidate *known[] = {&p->best, &p->paired};
-    const syn_program *before = c->program;
-    if (!before || c->rolled || c->placed) return;
+    candidate *known[] = {&p->best, &p->paired}, before = *c;
+    if (!c->program || c->rolled || c->placed) return;
     run_passes(c, SYN_PASS_SHARE_MOVES, SYN_PASS_SHARE_MOVES);
-    if (c->program == before) return;
+    if (c->program == before.program) return;
     c->share = syn_live_share(c->program, false);
+    c->settled = false;
+    if (before.settled || c->share > SYN_SURELY_FITS) pool_settle(p, c);
+    if (before.fits && !c->fits) {
+        *c = before;
+        run_passes(c, SYN_PASS_FUSE, SYN_PASS_FUSE);
+        return;
+    }
     for (int i = 0; i < 2; i++)
-        if (known[i]->program == before) *known[i] = *c;
+        if (known[i]->program == before.program) *known[i] = *c;
     if (!p->opt->no_pairs && c->program->pairs.n == 0) pair_shared(p, c);
 }
 
 // May it lead? Once plans are doubted: is it proved?
-static bool admitted(pool *p, const candidate *c)
+static bool admitted(pool *p, candidate *c)
 {
     if (!p->doubtful) return true;
-    return c->placed && syn_prove(p->arena, c->program, p->opt, &p->rejected);
-}
-
-candidate *pool_leader(pool *p)
-{
-    bool paired = p->paired.program && (!p->best.program || p->paired.sec < p->best.sec);
-    return paired ? &p->paired : &p->best;
+    if (c->fits) pool_place(c);
+    return c->fits && syn_prove(p->arena, c->program, p->opt, &p->rejected);
 }
 
 // The whole may hold a little less than few layers seem to.
@@ -133,14 +167,11 @@ static void offer_paired(pool *p, candidate *c)
     candidate x = *c;
     x.program = c->paired;
     x.paired = NULL;
-    x.rolled = x.placed = false;
+    x.rolled = x.placed = x.settled = false;
     run_passes(&x, SYN_PASS_FUSE, SYN_PASS_SIMULATE);
     x.share = syn_live_share(x.program, false);
     x.fits = x.share <= SYN_ROOMY;
-    const candidate *lead = pool_leader(p);
-    bool wanted = !x.fits && (!lead->program || x.sec < lead->sec);
-    if (p->careful || wanted) pool_try_place(p, &x);
-    if (p->careful && !x.placed) x.fits = false;
+    settle_if_near(p, &x);
     if (p->opt->log)
         fprintf(p->opt->log, "%.3f s: with pairs: %.6g ms, %.0f %% of the fullest memory\n",
                 pool_now() - p->begin, x.sec * 1e3, x.share * 100);
@@ -274,10 +305,9 @@ static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
                    .additive = x.additive};
     c.share = syn_live_share(c.program, false);
     c.fits = c.share <= SYN_ROOMY;
-    // Near the limit only the arena knows; it is asked where the answer matters.
-    bool wanted = !c.fits && (!p->best.program || c.sec < p->best.sec);
-    if (p->careful || wanted) pool_try_place(p, &c);
-    if (p->careful && !c.placed) c.fits = false;
+    bool roomy = c.fits;
+    settle_if_near(p, &c);
+    p->careful = p->careful || (roomy && !c.fits); // others may look so, too
     if (p->opt->progress) p->opt->progress(p->opt->progress_ctx);
     if (p->opt->log)
         fprintf(p->opt->log,
@@ -458,7 +488,7 @@ candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_ch
     }
     space->slack = slack;
     double additive = c.additive;
-    bool looked = c.placed || c.share > 1 || p->careful;
+    bool looked = c.settled || c.share > 1;
     if (!c.fits && looked && c.program->has_sym && syn_live_share(c.program, true) <= 1) {
         // Two segments take more than one: what one of them leaves free the other cannot use.
         p->b->costs->no_put = true;
@@ -487,8 +517,8 @@ struct solved {
     double sec; // of its plan; 0: not simulated yet
 };
 
-// All that decides the space of a search on the present mesh.
-static uint64_t key_of(const pool *p, const search_options *o)
+// All that decides the space of a search, but for the variant, the mesh and its cuts.
+static uint64_t asked_key(const pool *p, const search_options *o)
 {
     const syn_costs *c = p->b->costs;
     int n_classes = p->b->mesh->n_classes, n = 0;
@@ -506,8 +536,7 @@ static uint64_t key_of(const pool *p, const search_options *o)
     uint64_t slack = 0;
     if (o->slack)
         slack = hb_hash_key(o->slack->sec, sizeof *o->slack->sec * (size_t)p->g->tensors.n);
-    return hb_hash_key(x, sizeof *x * (size_t)(n + n_classes)) +
-           3 * syn_partitions_key(p->b->partitions) + 5 * slack;
+    return hb_hash_key(x, sizeof *x * (size_t)(n + n_classes)) + 5 * slack;
 }
 
 static struct solved *solved_of(const board *b, uint64_t key)
@@ -517,9 +546,10 @@ static struct solved *solved_of(const board *b, uint64_t key)
     return NULL;
 }
 
-// Chooses shardings and states. false: there are none.
+// Chooses shardings and states. false: there are none. key: of the search on its board, everywhere:
+// of all searches of the step.
 static bool solve(pool *p, const search_options *o, const syn_space *space, uint64_t key,
-                  syn_choice *choice, double *lower)
+                  uint64_t everywhere, syn_choice *choice, double *lower)
 {
     board *b = p->b;
     const struct solved *same = solved_of(b, key);
@@ -528,12 +558,15 @@ static bool solve(pool *p, const search_options *o, const syn_space *space, uint
         *lower = same->lower;
         return true;
     }
-    const ms_tile **repeats = o->gap > 0 ? &b->repeats[o->strategy] : NULL;
-    if (syn_space_near(p->arena, space, o->gap, &b->warm[o->strategy], repeats, choice, lower) !=
-        MS_OPTIMAL) {
-        hb_str clash = syn_space_clash(p->arena, space);
-        if (clash.n) p->why = clash;
-        return false;
+    if (!syn_known_choice(p->opt->choices, p->arena, everywhere, space, choice, lower)) {
+        const ms_tile **repeats = o->gap > 0 ? &b->repeats[o->strategy] : NULL;
+        if (syn_space_near(p->arena, space, o->gap, &b->warm[o->strategy], repeats, choice,
+                           lower) != MS_OPTIMAL) {
+            hb_str clash = syn_space_clash(p->arena, space);
+            if (clash.n) p->why = clash;
+            return false;
+        }
+        syn_know_choice(p->opt->choices, everywhere, space, choice, *lower);
     }
     struct solved *s = HB_NEW(p->arena, struct solved);
     *s = (struct solved){key, *choice, *lower, 0};
@@ -585,7 +618,7 @@ static bool search(pool *p, const search_options *o, const candidate *like, cand
     // Where memory is short, one-sided puts are what a plan may have, and nothing that it rests on.
     set_costs(p, p->no_put || (o->price > 0 && !p->thrifty), p->spare ? 1.0 / p->g->nodes.n : 0,
               o->slack);
-    uint64_t key = key_of(p, o);
+    uint64_t asked = asked_key(p, o), key = asked + 3 * syn_partitions_key(p->b->partitions);
     struct solved *known = solved_of(p->b, key);
     if (known && o->beat > 0 && known->sec >= o->beat && !p->careful && !p->spare) {
         set_costs(p, false, 0, NULL);
@@ -602,7 +635,8 @@ static bool search(pool *p, const search_options *o, const candidate *like, cand
     if (space) space->problem.stop = p->stop;
     if (!space) p->why = hb_str_n(p->arena, p->why.p, p->why.n);
     if (!space || !homes_fit(p, space)) return false;
-    if (!solve(p, o, space, key, &choice, &lower)) return false;
+    uint64_t everywhere = asked + syn_space_key(space);
+    if (!solve(p, o, space, key, everywhere, &choice, &lower)) return false;
     int states = pool_states(space);
     p->n_states = states > p->n_states ? states : p->n_states;
     p->work += states;

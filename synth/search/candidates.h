@@ -22,10 +22,12 @@ typedef struct candidate {
     double sec_paired; // as simulated, if that fits; else HUGE_VAL
     cost_timeline timeline;
     double sec;
-    double share; // of the fullest class's capacity: live bytes at most, each buffer for itself
-    bool fits;    // as placed, or far enough below every capacity to be sure enough until it is
-    bool rolled;  // with loops
-    bool placed;  // and with an arena
+    double share;  // of the fullest class's capacity: live bytes at most, each buffer for itself
+    bool fits;     // as settled, or far enough below every capacity to be sure enough until it is
+    bool settled;  // whether it fits was asked of the arena, or is known without
+    double filled; // of the fullest class's capacity: what its arena takes; 0: not asked
+    bool rolled;   // with loops
+    bool placed;   // and with an arena
     bool searched_locally; // as far as its strategy allows
     hb_arena *arena;       // its space and program
     syn_space *space;
@@ -86,7 +88,7 @@ typedef struct pool {
     bool asked[SYN_MAX_STRATEGIES];      // whether the baseline's plan within memory was looked for
     syn_others others;
     double *with_sec, *without_sec; // of others; NULL: of no interest
-    bool careful;                   // place every candidate at once
+    bool careful, all_careful;      // every candidate is settled at once; since exploration began
     // Nothing fits otherwise: plans that are too large are simulated without anything in flight,
     // too, and prices on memory rise to the end.
     bool spare;
@@ -150,7 +152,7 @@ bool pool_search_within_memory(pool *p, const search_options *s, const candidate
 void pool_share_moves(pool *p, candidate *c);
 void pool_roll(candidate *c);                  // finds loops; prices again
 void pool_place(candidate *c);                 // rolls, places every buffer
-void pool_try_place(pool *p, candidate *c);    // unless it cannot fit, by what others wasted
+void pool_settle(pool *p, candidate *c);       // does it fit, by its arena or what others wasted?
 double pool_overflow(const syn_program *prog); // of the fullest class; <= 0 if it fits
 // Frees what belongs to no candidate that is still in play; one and two may be NULL.
 void pool_forget(pool *p, const candidate *one, const candidate *two);

@@ -348,6 +348,7 @@ void pool_explore(pool *p)
     const syn_options *o = p->opt;
     p->best = p->paired = p->smallest = (candidate){0};
     p->quickest = p->unfit = p->enough = 0;
+    p->all_careful = p->careful;
     p->other_forms = o->strategy != SYN_AUTO;
     for (int i = 0; p->spare && i < p->boards.n; i++)
         p->boards.p[i]->tried.n = 0;

@@ -8,6 +8,7 @@
 #include "synth/plan/liveness.h"
 #include "synth/price/move_prices.h"
 #include "synth/search/blocks.h"
+#include "synth/search/known_choices.h"
 #include "synth/search/planner.h"
 
 static bool same_place(const ending *x, const ending *y)
@@ -96,25 +97,54 @@ static void all_again(planner *p, planner *few, const ending *e)
     planner_plan(p, chunks, all, &lead);
 }
 
+// Blocks computed again that may be kept beyond `now` in `share` of every capacity, if live bytes
+// go on as they did from `before`, which computes more of them again.
+static int may_keep(const syn_program *before, const syn_program *now, double share)
+{
+    double used[CL_MAX_CLASSES], was[CL_MAX_CLASSES];
+    int kept = before->g->recomputed.n - now->g->recomputed.n, more = now->g->recomputed.n;
+    syn_live_bytes(now, used);
+    syn_live_bytes(before, was);
+    for (int c = 0; c < now->mesh->n_classes; c++) {
+        double room = share * (double)now->cluster->cls[now->mesh->cluster_class[c]].capacity;
+        if (used[c] <= was[c]) continue;
+        more = (int)fmin(more, fmax(room - used[c], 0) / (used[c] - was[c]) * kept);
+    }
+    return more;
+}
+
+// Plans with `more` of the blocks kept, the last ones. Whether that is better.
+static bool keep_last(planner *p, const bool *again, int more, const syn_lead *lead)
+{
+    bool *own = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
+    for (int b = p->step->n_blocks - 1; b >= 0 && more > 0; b--) {
+        more -= own[b];
+        own[b] = false;
+    }
+    return planner_plan(p, chunks_of(p->plain->g), own, lead);
+}
+
 // A block of few layers stands for several: of those that the best plan computes again as many are
-// kept as seem to find room, where the search among few layers ended.
+// kept as seem to find room, where the search among few layers ended. Then, by these two plans, as
+// many more as shardings may find room for, or if that is no better, as there is room for.
 static void keep_more(planner *p, const syn_lead *lead)
 {
     static const double share[] = {SYN_WISH_SHARES};
-    const syn_program *last = NULL;
-    int n = p->step->n_blocks;
-    while (planner_fits(p) && p->plain != last && !planner_is_over(p)) {
-        last = p->plain;
-        ir_again parts = ir_again_of(p->a, last->g);
-        syn_blocks b = syn_blocks_of(p->a, last, &parts);
-        bool *again = HB_ARRAY(p->a, bool, n + 1);
-        int before = count(p, b.again);
-        for (size_t i = 0; i < sizeof share / sizeof *share && p->plain == last; i++) {
-            double sec;
-            if (!syn_blocks_choose(&b, share[i], again, &sec) || count(p, again) >= before) break;
-            planner_plan(p, chunks_of(last->g), again, lead);
-        }
+    const syn_program *first = p->plain;
+    if (!planner_fits(p) || planner_is_over(p)) return;
+    ir_again parts = ir_again_of(p->a, first->g);
+    syn_blocks b = syn_blocks_of(p->a, first, &parts);
+    bool *again = HB_ARRAY(p->a, bool, b.n + 1);
+    int before = count(p, b.again);
+    for (size_t i = 0; i < sizeof share / sizeof *share && p->plain == first; i++) {
+        double sec;
+        if (!syn_blocks_choose(&b, share[i], again, &sec) || count(p, again) >= before) return;
+        planner_plan(p, chunks_of(first->g), again, lead);
     }
+    if (p->plain == first || planner_is_over(p)) return;
+    int less = may_keep(first, p->plain, 1), more = may_keep(first, p->plain, SYN_GIVE_UP_SIZE);
+    if (more > 0 && !keep_last(p, again, more, lead) && less > 0 && less < more)
+        (void)keep_last(p, again, less, lead);
 }
 
 // Endings, planned whole. The one that led to the best plan; NULL: none did.
@@ -160,10 +190,12 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     const ending *led = plan_endings(p, &few);
     if (led && !asked && !led->paired && p->plain->g->recomputed.n > 0) {
         const ending e = *led;
-        if (p->plain_sec > e.sec * SYN_PROMISE)
-            all_again(p, &few, &e);
-        else
+        p->keeps_more = p->plain_sec <= e.sec * SYN_PROMISE;
+        if (p->keeps_more)
             keep_more(p, &e.lead);
+        else
+            all_again(p, &few, &e);
+        p->keeps_more = false;
     }
     p->kept = planner_fits(p) && planner_fits(&few) && p->plain_sec <= few.plain_sec * SYN_PROMISE;
     return !p->kept && !wary && short_of_workspace(&few);
@@ -201,6 +233,7 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
     syn_options *o = hb_copy(a, options, sizeof *options);
     o->time_limit_sec *= SYN_SEARCH_TIME; // the rest is for placing and proving
     o->prices = syn_move_prices_new(a);
+    o->choices = syn_known_choices_new(a);
     struct effort effort = {0};
     planner p = planner_of(a, step, m, o);
     p.effort = &effort;

@@ -72,7 +72,7 @@ typedef struct planner {
     struct effort *effort;
     HB_VEC(struct seen) seen;
     const struct planner *all; // of a set of devices alone: what was found on all; NULL
-    int no_gain;               // variants in a row that the set alone plans alike
+    int no_gain;               // variants in a row that the set alone plans no better
     double quickest;           // of all that were simulated, whether they fit or not; 0: none
     // Of the plan that took least: share of the fullest memory, bytes of all memory on its devices,
     // and what its forward pass saved.
@@ -90,9 +90,10 @@ typedef struct planner {
     ir_again parts;
     // Among few layers: where the plans ended that are to be planned whole.
     HB_VEC(ending) endings;
-    bool kept;                  // the whole takes about what few layers promised
-    bool hopeless;              // with any memory they take longer than what is to be beaten
-    double bar;                 // seconds of a plan on other devices, to be beaten; 0: none
+    bool keeps_more; // variants of the best plan with more blocks kept: baselines were beside that
+    bool kept;       // the whole takes about what few layers promised
+    bool hopeless;   // with any memory they take longer than what is to be beaten
+    double bar;      // seconds of a plan on other devices, to be beaten; 0: none
     syn_known_sets known[2];    // of searches without memory first and with it
     double old_best, old_leads; // the fastest without memory first: without pairs, in all; 0: none
 } planner;

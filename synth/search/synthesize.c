@@ -145,9 +145,9 @@ static double simulate_for_bound(void *ctx, const syn_choice *choice, double *sh
     candidate c = pool_simulate(b->p, b->optimum->arena, b->optimum->space, choice);
     c.priced = true;
     b->p->work += pool_states(b->optimum->space);
-    pool_try_place(b->p, &c);
-    if (c.placed)
-        c.share = 1 + pool_overflow(c.program);
+    pool_settle(b->p, &c);
+    if (c.filled > 0)
+        c.share = c.filled;
     else
         c.share *= fmax(b->p->waste[0][c.program->has_sym], 1);
     pool_offer(b->p, &c);
@@ -227,7 +227,7 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
                   : inside ? won.additive
                            : HUGE_VAL};
     double *worth = HB_ARRAY(p->arena, double, won.space->mesh->n_classes);
-    if (!optimum.fits) pool_try_place(p, &optimum);
+    if (!optimum.fits) pool_settle(p, &optimum);
     if (optimum.fits) b.additive = fmin(b.additive, optimum.additive);
     r->additive_bound_sec = syn_additive_bound(
         optimum.space,
@@ -298,11 +298,13 @@ static void end(pool *p, ending *e)
 // Whether all is to be searched again.
 static bool search_again(pool *p, const ending *e)
 {
-    bool careful = p->careful, spare = p->spare;
-    if (e->plain.program && !e->plain.fits) p->careful = true; // it looked roomy and was not
-    if (!pool_leader(p)->program && p->smallest.program && !p->opt->loose && !pool_out_of_time(p))
-        p->spare = true;
-    return p->careful != careful || p->spare != spare;
+    // What looked roomy and was not had not been placed.
+    bool careful = e->plain.program && !e->plain.fits && !p->all_careful,
+         spare = !pool_leader(p)->program && p->smallest.program && !p->opt->loose &&
+                 !pool_out_of_time(p) && !p->spare;
+    p->careful = p->careful || careful;
+    p->spare = p->spare || spare;
+    return careful || spare;
 }
 
 // How much memory the plan that took least filled, and of how much.

@@ -137,6 +137,27 @@ static int count(const planner *p, const bool *again)
     return n;
 }
 
+// Of its own: the search that it is from need not stay.
+static syn_lead copy_of_lead(hb_arena *a, const syn_lead *lead)
+{
+    syn_lead own = *lead;
+    syn_mesh *mesh = hb_copy(a, lead->mesh, sizeof *mesh);
+    mesh->cluster_rank =
+        hb_copy(a, mesh->cluster_rank, sizeof *mesh->cluster_rank * (size_t)mesh->n_ranks);
+    mesh->class_of = hb_copy(a, mesh->class_of, sizeof *mesh->class_of * (size_t)mesh->n_ranks);
+    mesh->cuts.p = hb_copy(a, mesh->cuts.p, sizeof *mesh->cuts.p * (size_t)mesh->cuts.n);
+    mesh->cuts.cap = mesh->cuts.n;
+    for (int i = 0; i < mesh->cuts.n; i++) {
+        syn_cut *cut = &mesh->cuts.p[i];
+        cut->table = hb_copy(a, cut->table, sizeof *cut->table * (size_t)cut->n);
+        cut->name = hb_str_n(a, cut->name.p, cut->name.n);
+    }
+    own.mesh = mesh;
+    own.partitions = syn_partitions_copy(a, lead->partitions);
+    own.weight = hb_copy(a, lead->weight, sizeof *own.weight * (size_t)mesh->n_classes);
+    return own;
+}
+
 static void note_ending(planner *p, int64_t chunks, const bool *again, const syn_result *r)
 {
     const bool *own = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
@@ -144,7 +165,8 @@ static void note_ending(planner *p, int64_t chunks, const bool *again, const syn
     const struct syn_end *end[] = {&r->end, &r->other_end, &r->paired_end, &r->near_end};
     for (int i = 0; i < 4; i++)
         if (end[i]->sec > 0 && end[i]->sec < far)
-            HB_PUSH(p->a, &p->endings, (ending){chunks, own, end[i]->sec, end[i]->lead, i >= 2});
+            HB_PUSH(p->a, &p->endings,
+                    (ending){chunks, own, end[i]->sec, copy_of_lead(p->a, &end[i]->lead), i >= 2});
 }
 
 static void note_old(planner *p, const syn_result *r, double plain)
@@ -183,6 +205,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     if (p->any && planner_is_over(p)) return false; // the first has one search, whatever the time
     o.loose = p->loose;
     o.lead = lead;
+    o.baselines = o.baselines && !p->keeps_more;
     o.memory_first = memory_first;
     o.known = &p->known[memory_first];
     o.known->arena = p->a;
@@ -204,7 +227,6 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         wish_of(p, chunks, again)->done = true;
     }
     hb_arena *own = hb_arena_new(); // what the search leaves, most of it of no further use
-    int endings = p->endings.n;
     syn_result r = syn_synthesize(own, g, f, p->m, &o);
     p->spent += r.plan_sec;
     p->effort->work += r.work;
@@ -245,7 +267,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         (!had || r.predicted_sec < p->best.predicted_sec * (better ? 1 : 1 - SYN_VARIANT_GAIN));
     bool worth_saying = r.status == SYN_FAILED_CHECK && !had;
     bool taken = !p->any || best || worth_saying;
-    if (taken || better || p->endings.n > endings) {
+    if (taken || better) {
         hb_arena_join(p->a, own);
         if (r.program) r.program->arena = p->a;
     } else {
@@ -301,16 +323,16 @@ static bool worth_another_order(const planner *p, const struct look *of)
     return p->vain < SYN_ORDER_VAIN || of->sec >= SYN_TIGHT_FAR * of->quickest;
 }
 
-// Of a set of devices alone: does it come to what a search over all devices came to?
+// Of a set of devices alone: does it come to less than a search over all devices came to?
 static void note_variant(planner *p, int64_t chunks, const bool *again)
 {
     size_t bytes = (size_t)p->step->n_blocks;
     const bool *own = hb_copy(p->a, again, bytes + 1);
     HB_PUSH(p->a, &p->seen, (struct seen){chunks, own, p->last.sec, p->last.quickest});
-    for (int i = 0; p->all && i < p->all->seen.n && isfinite(p->last.sec); i++) {
+    for (int i = 0; p->all && i < p->all->seen.n; i++) {
         const struct seen *x = &p->all->seen.p[i];
-        if (x->chunks != chunks || memcmp(x->again, again, bytes) != 0) continue;
-        p->no_gain = fabs(p->last.sec - x->sec) <= SYN_SAME_PLACE * x->sec ? p->no_gain + 1 : 0;
+        if (x->chunks != chunks || memcmp(x->again, again, bytes) != 0 || isinf(x->sec)) continue;
+        p->no_gain = p->last.sec >= x->sec * (1 - SYN_SAME_PLACE) ? p->no_gain + 1 : 0;
         return;
     }
 }
@@ -438,8 +460,8 @@ static void plan_chunks(planner *p, const leanings *x, int64_t k, int64_t first)
     else if (k != first && planner_fits(p))
         planner_plan(p, k, set_of(p), NULL);
     if (x->choose) pursue(p, k);
-    if (x->choose && !planner_fits(p) && may_fit(p, x->lean / (double)k, k) &&
-        planner_plan(p, k, x->all, NULL))
+    bool more = x->choose && !planner_fits(p) && may_fit(p, x->lean / (double)k, k);
+    if (more && !wish_of(p, k, x->all)->done && planner_plan(p, k, x->all, NULL))
         pursue(p, k); // what it wishes for keeps more
     if (x->choose && !large(p)) give_up(p);
 }

@@ -13,9 +13,10 @@ typedef enum { SYN_MESH_AUTO, SYN_MESH_FLAT, SYN_MESH_MACHINES } syn_mesh_choice
 
 bool syn_mesh_parse(hb_str s, syn_mesh_choice *out); // "auto", "flat", "machine"
 
-struct record;          // synth/certify/record.h
-struct syn_known_sets;  // synth/search/known_sets.h
-struct syn_move_prices; // synth/price/move_prices.h
+struct record;            // synth/certify/record.h
+struct syn_known_sets;    // synth/search/known_sets.h
+struct syn_known_choices; // synth/search/known_choices.h
+struct syn_move_prices;   // synth/price/move_prices.h
 
 // Where the search among few layers (ir/fold.h) ended: the search among all begins there.
 typedef struct syn_lead {
@@ -52,6 +53,7 @@ typedef struct syn_options {
     bool brief;                   // starting ratios alone, without what makes a plan better still
     const bool *devices;          // by rank of the cluster: these alone, all; NULL: any
     struct syn_known_sets *known; // of devices, from other variants of the step; NULL: none
+    struct syn_known_choices *choices; // of other searches of the step; NULL: none
     struct syn_move_prices
         *prices;                  // of collectives, from other searches on the cluster; NULL: none
     syn_weight_gradients weights; // of a stage: when they are made; of a plan of stages: or later

@@ -395,6 +395,10 @@ static const struct kept {
      "all devices did the same, and what one of them would send might hide"},
     {1795478977077063, 1.015, true,
      "open: all blocks computed again, which is not looked for where memory is ample"},
+    {17958192351720242, SLOWER, true,
+     "17 s: where arenas do not fit as live bytes do, each variant was searched twice"},
+    {17958192351720010, SLOWER, true,
+     "13 s: the same, and searches that had been made were made again"},
     {500077, SLOWER, false, "eight of nine devices of a machine, without another, were no set"},
 };
 
