@@ -99,6 +99,7 @@ typedef struct pool {
     bool looking;                   // at a set of fewer devices, for the first time
     bool other_forms;               // collectives that hide are simulated in other forms, too
     bool no_put;                    // no one-sided puts, whatever memory costs
+    const struct syn_least_times *least_times; // for bounds of sets of devices; NULL: not made yet
     const struct syn_kinds **kinds; // by strategy, of all boards; NULL: not made yet
     HB_VEC(board *) boards;         // the first n_whole of them over all devices
     int n_whole;

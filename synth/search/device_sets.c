@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "costmodel/device_defaults.h"
-#include "synth/price/simulate_plan.h"
+#include "synth/search/lower_bound.h"
 
 static double speed(const pool *p, int rank)
 {
@@ -358,17 +357,8 @@ void pool_note_set(const pool *p, const bool *keep, const board *b)
     if (x && b->near > 0) x->near = fmin(x->near, b->near);
 }
 
-double pool_least_seconds(const pool *p, const bool *keep)
+double pool_least_seconds(pool *p, const bool *keep)
 {
-    double all = 0, kept = 0;
-    for (int r = 0; r < p->m->cluster->n_ranks; r++) {
-        all += speed(p, r);
-        if (keep[r]) kept += speed(p, r);
-    }
-    double peak = syn_peak_seconds(p->best.program);
-    const syn_mesh *mesh = p->best.program->mesh;
-    double used = 0;
-    for (int r = 0; r < mesh->n_ranks; r++)
-        used += speed(p, mesh->cluster_rank[r]);
-    return kept > 0 ? peak * used / kept / (p->m->curves ? 1 : COST_PEAK_SHARE) : HUGE_VAL;
+    if (!p->least_times) p->least_times = syn_least_times_of(p->arena, p->m, p->g, p->f);
+    return syn_least_seconds(p->least_times, keep);
 }

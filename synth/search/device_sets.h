@@ -33,8 +33,7 @@ bool pool_set_is_slow(const pool *p, const bool *keep);
 // best 0: none.
 void pool_note_set(const pool *p, const bool *keep, const board *b);
 
-// Seconds that the arithmetic of a step takes at least, if the kept devices run as fast as an op
-// is ever priced (docs/theory.md section 3). Wants p->best.
-double pool_least_seconds(const pool *p, const bool *keep);
+// What no plan on these devices can be below (lower_bound.h).
+double pool_least_seconds(pool *p, const bool *keep);
 
 #endif

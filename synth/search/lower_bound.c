@@ -17,6 +17,9 @@
 //
 //     max sum of z_k,  z_k <= u_c * (what stands above) for all c,  sum of u = 1
 //
+// Any u is a bound: of a set of devices, of which many are asked for, u goes by how many devices of
+// a class it has and by the rates at which these do the whole step, or arithmetic, or memory.
+//
 // Communication and memory are free here.
 
 #include "synth/search/lower_bound.h"
@@ -24,14 +27,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/fold.h"
 #include "solver/lp.h"
 #include "synth/plan/search_limits.h"
 
 // Ops of equal times in every class.
 typedef struct group {
-    double sec[CL_MAX_CLASSES]; // on all devices of a class together
-    int count;
+    double sec[CL_MAX_CLASSES], launch[CL_MAX_CLASSES]; // on one device, the launch not in sec
+    double times;
 } group;
+
+struct syn_least_times {
+    const cost_model *m;
+    HB_VEC(group) groups;
+};
 
 // Flops of all parts together are at least these: an attention that is causal may be cut by place.
 static void least_work(const ir_graph *g, const ir_factors *f, int node, double *flops,
@@ -48,63 +57,118 @@ static void least_work(const ir_graph *g, const ir_factors *f, int node, double 
     }
 }
 
+const syn_least_times *syn_least_times_of(hb_arena *a, const cost_model *m, const ir_graph *g,
+                                          const ir_factors *f)
+{
+    syn_least_times *t = HB_NEW(a, syn_least_times);
+    const cl_cluster *cl = m->cluster;
+    hb_map *known = hb_map_new(a);
+    t->m = m;
+    for (int n = 0; n < g->nodes.n; n++) {
+        double flops, bytes;
+        group x = {.times = 0};
+        unsigned flags = ir_op_of(g->nodes.p[n].op)->flags;
+        least_work(g, f, n, &flops, &bytes);
+        for (int c = 0; c < cl->n_classes; c++) {
+            x.sec[c] = cost_op_least(m, c, g->nodes.p[n].op, flops, bytes, &x.launch[c]);
+            // In a group such an op may cost no more than what others pay for it.
+            bool cheap = flags & (IR_EACH | IR_ROWS) || f->joined[n];
+            if (cheap && cl->cls[c].kind == CL_GPU) x.sec[c] = x.launch[c] = 0;
+        }
+        hb_str key = {(const char *)&x, sizeof x};
+        int at = hb_map_get(known, key);
+        if (at < 0) {
+            hb_map_put(known, hb_str_n(a, key.p, key.n), at = t->groups.n);
+            HB_PUSH(a, &t->groups, x);
+        }
+        t->groups.p[at].times += ir_node_times(g, n);
+    }
+    return t;
+}
+
+// Seconds of a group's op where one of so many devices of class c is as long at it as any.
+static double shared(const group *x, int c, const int *n_of, bool machines)
+{
+    return (x->sec[c] + (machines ? x->launch[c] : n_of[c] * x->launch[c])) / n_of[c];
+}
+
+// The bound that weights on the classes prove.
+static double bound_of(const syn_least_times *t, const int *n_of, bool machines, const double *u)
+{
+    double bound = 0, all = 0;
+    int n_classes = t->m->cluster->n_classes;
+    for (int c = 0; c < n_classes; c++)
+        all += n_of[c] > 0 ? u[c] : 0;
+    if (all <= 0) return 0;
+    for (int k = 0; k < t->groups.n; k++) {
+        double least = HUGE_VAL;
+        for (int c = 0; c < n_classes; c++)
+            if (n_of[c] > 0)
+                least = fmin(least, u[c] / all * shared(&t->groups.p[k], c, n_of, machines));
+        bound += least * t->groups.p[k].times;
+    }
+    return bound * (1 - SYN_ROUNDING); // sums in another order than the simulator's
+}
+
+double syn_least_seconds(const syn_least_times *t, const bool *keep)
+{
+    const cl_cluster *cl = t->m->cluster;
+    int n_of[CL_MAX_CLASSES] = {0}, machine = -1;
+    bool machines = false;
+    for (int r = 0; r < cl->n_ranks; r++) {
+        if (!keep[r]) continue;
+        n_of[cl->class_of[r]]++;
+        machines = machines || (machine >= 0 && cl->machine_of[r] != machine);
+        machine = cl->machine_of[r];
+    }
+    double bound = 0, u[CL_MAX_CLASSES];
+    for (int by = 0; by < 3; by++) {
+        for (int c = 0; c < cl->n_classes; c++) {
+            double step = 0;
+            for (int k = 0; k < t->groups.n; k++)
+                step += t->groups.p[k].sec[c] * t->groups.p[k].times;
+            double rate = by == 0   ? (step > 0 ? 1 / step : 1)
+                          : by == 1 ? cl->cls[c].f32
+                                    : cl->cls[c].memory_bandwidth;
+            u[c] = n_of[c] * rate;
+        }
+        bound = fmax(bound, bound_of(t, n_of, machines, u));
+    }
+    return bound;
+}
+
 double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors *f)
 {
     const cl_cluster *cl = m->cluster;
     hb_arena *a = hb_arena_new();
-    hb_map *known = hb_map_new(a);
-    HB_VEC(group) groups = {0};
-    for (int n = 0; n < g->nodes.n; n++) {
-        double flops, bytes;
-        group x = {.count = 1};
-        unsigned flags = ir_op_of(g->nodes.p[n].op)->flags;
-        least_work(g, f, n, &flops, &bytes);
-        for (int c = 0; c < cl->n_classes; c++) {
-            double launch, n_c = cl->cls[c].n_ranks;
-            x.sec[c] = cost_op_least(m, c, g->nodes.p[n].op, flops, bytes, &launch) / n_c;
-            x.sec[c] += cl->n_machines > 1 ? launch / n_c : launch;
-            x.sec[c] *= ir_node_slots(g, n);
-            // In a group such an op may cost no more than what others pay for it.
-            bool cheap = flags & (IR_EACH | IR_ROWS) || f->joined[n];
-            if (cheap && cl->cls[c].kind == CL_GPU) x.sec[c] = 0;
-        }
-        hb_str key = {(const char *)x.sec, sizeof x.sec};
-        int at = hb_map_get(known, key);
-        if (at >= 0) {
-            groups.p[at].count++;
-            continue;
-        }
-        hb_map_put(known, hb_str_n(a, key.p, key.n), groups.n);
-        HB_PUSH(a, &groups, x);
-    }
+    const syn_least_times *t = syn_least_times_of(a, m, g, f);
+    bool machines = cl->n_machines > 1;
+    int n_of[CL_MAX_CLASSES] = {0};
+    for (int c = 0; c < cl->n_classes; c++)
+        n_of[c] = cl->cls[c].n_ranks;
     double unit = 0; // seconds of all on class 0
-    for (int k = 0; k < groups.n; k++)
-        unit += groups.p[k].sec[0] * groups.p[k].count;
+    for (int k = 0; k < t->groups.n; k++)
+        unit += shared(&t->groups.p[k], 0, n_of, machines) * t->groups.p[k].times;
     lp *p = lp_new(a);
     int sum = lp_row(p, "weights", 1, 1), u[CL_MAX_CLASSES];
     for (int c = 0; c < cl->n_classes; c++) {
         u[c] = lp_col(p, hb_fmt(a, "class%d", c).p, 0, 1, 0);
         lp_term(p, sum, u[c], 1);
     }
-    for (int k = 0; k < groups.n && unit > 0; k++) {
-        int z = lp_col(p, hb_fmt(a, "op%d", k).p, 0, (double)INFINITY, -groups.p[k].count);
+    for (int k = 0; k < t->groups.n && unit > 0; k++) {
+        int z = lp_col(p, hb_fmt(a, "op%d", k).p, 0, (double)INFINITY, -t->groups.p[k].times);
         for (int c = 0; c < cl->n_classes; c++) {
             int row = lp_row(p, hb_fmt(a, "op%d.class%d", k, c).p, -(double)INFINITY, 0);
             lp_term(p, row, z, 1);
-            lp_term(p, row, u[c], -groups.p[k].sec[c] / unit);
+            lp_term(p, row, u[c], -shared(&t->groups.p[k], c, n_of, machines) / unit);
         }
     }
     // The LP's weights, not its value, make the bound: they are valid whatever its tolerance.
-    double bound = 0, share[CL_MAX_CLASSES], all = 0;
+    double weight[CL_MAX_CLASSES];
     bool ok = lp_solve(p) == LP_OPTIMAL;
     for (int c = 0; c < cl->n_classes; c++)
-        all += share[c] = ok ? fmax(lp_value(p, u[c]), 0) : 1;
-    for (int k = 0; k < groups.n; k++) {
-        double least = HUGE_VAL;
-        for (int c = 0; c < cl->n_classes; c++)
-            least = fmin(least, share[c] / all * groups.p[k].sec[c]);
-        bound += least * groups.p[k].count;
-    }
+        weight[c] = ok ? fmax(lp_value(p, u[c]), 0) : 1;
+    double bound = bound_of(t, n_of, machines, weight);
     hb_arena_free(a);
-    return bound * (1 - SYN_ROUNDING); // sums in another order than the simulator's
+    return bound;
 }

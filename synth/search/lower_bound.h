@@ -7,6 +7,12 @@
 #include "costmodel/cost.h"
 #include "ir/factors.h"
 
+// What every op takes at least on one device of each class.
+typedef struct syn_least_times syn_least_times;
+const syn_least_times *syn_least_times_of(hb_arena *a, const cost_model *m, const ir_graph *g,
+                                          const ir_factors *f);
+// The bound for some of the cluster's ranks, one or more, a little weaker.
+double syn_least_seconds(const syn_least_times *t, const bool *keep);
 double syn_lower_bound(const cost_model *m, const ir_graph *g, const ir_factors *f);
 
 #endif
