@@ -165,8 +165,10 @@ static bool try_rooms(ms_dual *d, double **slack, uint64_t max_cells, double max
     for (size_t k = 0; k < sizeof share / sizeof *share; k++) {
         double room = share[k] * scale, missing = s->value - s->lower;
         ms_status t = MS_OPTIMAL;
+        double near = MS_ROOM_NEAR * max_work; // little is not worth the largest eliminations
+        if (missing <= MS_LITTLE * scale) near = fmin(near, MS_LITTLE_WORK);
         if (missing <= MS_ROOM_NEAR * room)
-            t = try_room(d, slack, missing + noise(d), max_cells, MS_ROOM_NEAR * max_work, x, s);
+            t = try_room(d, slack, missing + noise(d), max_cells, near, x, s);
         else
             t = try_room(d, slack, room + noise(d), max_cells, max_work, x, s);
         if (t == MS_OPTIMAL &&
@@ -293,7 +295,8 @@ ms_status ms_solve_bound(const ms_problem *p, uint64_t max_cells, double cheap, 
     if (!tile) ms_warm_save(warm, p, names, m);
     if (status == MS_TOO_LARGE && !must_do(p, &s)) {
         int *x = HB_ARRAY(tmp, int, p->n_vars + 1);
-        double work = once || gap > 0 ? MS_HARD_WORK : MS_MOST_WORK;
+        bool little = s.value - s.lower <= MS_LITTLE * fabs(s.lower);
+        double work = once || gap > 0 || little ? MS_HARD_WORK : MS_MOST_WORK;
         if (s.large_work < work) status = ms_solve_within(p, max_cells, work, x, value);
         if (status == MS_OPTIMAL && *value <= s.value) {
             memcpy(assignment, x, sizeof *x * (size_t)p->n_vars);

@@ -72,6 +72,8 @@
 #define MS_CREEP       5e-5  // of the bound: a batch that gains less is the last [tried]
 #define MS_DESCENTS    8     // rounds of the best state, variable by variable [set]
 #define MS_ROOM_NEAR   8     // times a room: what is missing so little is tried whole [set]
+#define MS_LITTLE      1e-4  // of the bound: what is missing so little is open [tried]
+#define MS_LITTLE_WORK 3.2e7 // additions: once an elimination for it takes more; 2.6e8 took 2 s [tried]
 #define MS_STILL_LARGE 0.9   // of the states that were too many: as many are not tried again [set]
 #define MS_MUCH_MORE   16    // times the work that did not do: then they are [set]
 #define MS_ROOMS 1e-6, 1e-4, 1e-3, 1e-2 // of the bound: rooms above it, in turn [set]
