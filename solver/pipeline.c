@@ -274,6 +274,7 @@ typedef struct chart {
     // Of the set that stages are put on: units outside it, by kind; what these take, by layer.
     int *left;
     before *least;
+    double *layers; // by micro-batches under way: most layers that they may take; < 0: not yet known
     int *head; // by state: its entries
     bool *any; // by set: has it a state with entries
     HB_VEC(entry) entries;
@@ -408,11 +409,13 @@ static const double *reach_at(chart *c, int places)
 // Layers that the units outside a set may take at most, ahead of what has this path.
 static double layers_before(chart *c, double path)
 {
-    const double *reach = reach_at(c, under_way(c->x->p, path, 0, 0, c->tau));
+    int places = under_way(c->x->p, path, 0, 0, c->tau);
+    if (c->layers[places] >= 0) return c->layers[places];
+    const double *reach = reach_at(c, places);
     double most = PL_SAME_TIME;
     for (int k = 0; k < c->x->p->n_kinds; k++)
         most += c->left[k] * reach[k];
-    return most;
+    return c->layers[places] = most;
 }
 
 // What a layer on a kind takes at least above the least of all options; its share of the message
@@ -468,6 +471,7 @@ static bool open_chart(chart *c, const pipeline *x, double tau, double limit)
     c->more_path = HB_ARRAY(c->a, double, p->n_kinds + 1);
     c->left = HB_ARRAY(c->a, int, p->n_kinds + 1);
     c->least = HB_ARRAY(c->a, before, p->n_layers + 1);
+    c->layers = HB_ARRAY(c->a, double, p->rounds + 1);
     c->by_forward = HB_ARRAY(c->a, int, p->n_kinds + 1);
     c->by_path = HB_ARRAY(c->a, int, p->n_kinds + 1);
     c->rest_forward = HB_ARRAY(c->a, double, p->n_layers + 1);
@@ -552,6 +556,8 @@ static int set_before(chart *c, int set)
     const pl_problem *p = c->x->p;
     for (int k = 0; k < p->n_kinds; k++)
         c->left[k] = p->count[k] - set / c->scale[k] % c->radix[k] * c->unit[k];
+    for (int n = 0; n <= p->rounds; n++)
+        c->layers[n] = -1;
     double most = layers_before(c, 0);
     int rest = most < p->n_layers ? (int)most : p->n_layers;
     for (int l = 0; l <= rest; l++)
