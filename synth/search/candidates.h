@@ -93,15 +93,15 @@ typedef struct pool {
     // too, and prices on memory rise to the end.
     bool spare;
     bool doubtful; // a plan was rejected by its certificate: leaders are placed and proved at once
-    hb_str rejected;                // the checker's last words, if a plan was
-    bool thrifty;                   // memory has a price although there is enough
-    bool alone;                     // a set of devices is searched as if there were no others
-    bool looking;                   // at a set of fewer devices, for the first time
-    bool other_forms;               // collectives that hide are simulated in other forms, too
-    bool no_put;                    // no one-sided puts, whatever memory costs
+    hb_str rejected;  // the checker's last words, if a plan was
+    bool thrifty;     // memory has a price although there is enough
+    bool alone;       // a set of devices is searched as if there were no others
+    bool looking;     // at a set of fewer devices, for the first time
+    bool other_forms; // collectives that hide are simulated in other forms, too
+    bool no_put;      // no one-sided puts, whatever memory costs
     const struct syn_least_times *least_times; // for bounds of sets of devices; NULL: not made yet
-    const struct syn_kinds **kinds; // by strategy, of all boards; NULL: not made yet
-    HB_VEC(board *) boards;         // the first n_whole of them over all devices
+    const struct syn_kinds **kinds;            // by strategy, of all boards; NULL: not made yet
+    HB_VEC(board *) boards;                    // the first n_whole of them over all devices
     int n_whole;
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
