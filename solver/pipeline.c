@@ -274,10 +274,9 @@ typedef struct chart {
     // Of the set that stages are put on: units outside it, by kind; what these take, by layer.
     int *left;
     before *least;
-    double
-        *layers; // by micro-batches under way: most layers that they may take; < 0: not yet known
-    int *head;   // by state: its entries
-    bool *any;   // by set: has it a state with entries
+    double *layers; // by micro-batches under way: most layers that they may take; < 0: unknown
+    int *head;      // by state: its entries
+    bool *any;      // by set: has it a state with entries
     HB_VEC(entry) entries;
 } chart;
 
