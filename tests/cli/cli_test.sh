@@ -33,7 +33,7 @@ code 0 'auto, dp-even, dp-prop, zero, tp, hap' --help
 code 0 'L lower, W place waits' --help
 code 0 '^# after place waits' $g $c -d W
 code 2 "did you mean '--steps'" run "$work" --stpes 3
-code 2 "^hapc: error: --cuda has no key 'grahp' \(graph, .*stages\)$" run "$work" --backend cuda --cuda tune=off,grahp=list
+code 2 "^hapc: error: --cuda has no key 'grahp' \(graph, .*peers\)$" run "$work" --backend cuda --cuda tune=off,grahp=list
 code 2 "did you mean 'graph'" run "$work" --backend cuda --cuda=tune=off,grahp=list
 code 2 "^hapc: error: --cuda graph has no value '1' \(usual, on, list, auto, off\)$" run "$work" --backend cuda --cuda graph=1
 code 2 "did you mean 'exact'" run "$work" --backend cuda --cuda fuse=exct
