@@ -152,7 +152,7 @@ says 1 'error: the program is for 2 ranks, started on 3' "number of ranks"
 start 2 fit2 --stpes 3
 says 2 "error: unknown option '--stpes' \(hapc run --help lists them\)" "unknown option"
 start 2 fit2 --cuda graph=list,tnue=off
-says 2 "error: --cuda has no key 'tnue' \(graph, tune, .*, peers, stages\)" "unknown key of --cuda"
+says 2 "error: --cuda has no key 'tnue' \(graph, tune, .*, peers\)" "unknown key of --cuda"
 start 2 fit2 --cuda graph=maybe
 says 2 "error: --cuda graph has no value 'maybe' \(usual, on, list, auto, off\)" "unknown value of --cuda"
 start 2 fit2 --json=1
