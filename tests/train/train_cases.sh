@@ -315,7 +315,8 @@ EOF
     staged_resume
     title "what plans of stages do not have is refused"
     local command
-    for command in "run $work/staged --backend cuda"; do
+    local step="examples/gpt2-tiny/graph.json $three --stages 0@c,1-2@a"
+    for command in "$step --what-if batch=16" "$step -d p"; do
         # shellcheck disable=SC2086
         "$hapc" $command >"$work/bad.out" 2>&1 && fail "hapc $command"
         grep -q 'not supported: ' "$work/bad.out" || fail "hapc $command" "$work/bad.out"
