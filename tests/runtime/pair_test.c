@@ -97,14 +97,16 @@ static hap_tensor *declare(hap_segment seg, hap_dtype type, int rank, const hap_
 // So many numbers have one that is not 0: where k is long, so that sums are exact in bf16.
 static int one_in = 1;
 
-// Integers of -2 to 2, other ones on each rank and in each tensor.
+// Of -2 to 2, other ones on each rank and in each tensor. No 0 where all numbers count: 0 times -1
+// is -0, and what a BLAS begins a sum with says whether a sum of such is 0.
 static void fill(const hap_tensor *t, bool same_on_all)
 {
+    static const float of[] = {-2, -1, -1, -1, 1, 1, 1, 2};
     uint64_t seed = mix(state) + (same_on_all ? 0 : (uint64_t)r->id);
     char *host = malloc((size_t)t->bytes + 1);
     for (int64_t i = 0; i < t->elements; i++) {
-        float x = (float)(int)(mix(seed + (uint64_t)i * 64) >> 40) / 1.0f;
-        x = (int)x / 5 % one_in ? 0 : (float)((int)x % 5 - 2);
+        const uint64_t drawn = mix(seed + (uint64_t)i * 64) >> 40;
+        float x = drawn / 8 % (uint64_t)one_in ? 0 : of[drawn % 8];
         if (t->type == HAP_F32)
             memcpy(host + 4 * i, &x, 4);
         else {
@@ -401,24 +403,55 @@ static result run(const sample *s, bool pair, bool in_place)
     return z;
 }
 
+static float value_of(hap_dtype type, const void *at)
+{
+    float x = 0;
+    uint16_t h = 0;
+    if (type == HAP_F32)
+        memcpy(&x, at, 4);
+    else
+        memcpy(&h, at, 2), x = type == HAP_BF16 ? hap_bf16_to_f32(h) : hap_f16_to_f32(h);
+    return x;
+}
+
+// What differs: how much, the first of it, and the pair it is of.
+static void tell(const sample *s, const hap_tensor *t, int i, const char *is, const char *wanted)
+{
+    const int64_t each = hap_dtype_bytes(t->type);
+    int64_t off = 0, first = 0, last = 0;
+    for (int64_t k = 0; k < t->elements; k++)
+        if (memcmp(is + k * each, wanted + k * each, (size_t)each)) {
+            first = off++ ? first : k;
+            last = k;
+        }
+    char text[128], x[128];
+    hap_coll_call c = {.kind = s->kind};
+    fprintf(stderr, "rank %d: %s %s, tensor %d %s: ", r->id, hap_coll_name(&c),
+            hap_form_name(s->form).s, i, hap_tensor_text(r, t, text, sizeof text));
+    if (off == 0)
+        fprintf(stderr, "written behind its %lld bytes", (long long)t->bytes);
+    else
+        fprintf(stderr, "%lld values differ, from %lld to %lld; the first is %g, not %g",
+                (long long)off, (long long)first, (long long)last,
+                (double)value_of(t->type, is + first * each),
+                (double)value_of(t->type, wanted + first * each));
+    fprintf(stderr, "; %d parts, list of %d, %s%s of %s and %d more%s%s\n", s->n_chunks,
+            s->tiles.said ? s->tiles.n_chunks : 0, s->rooms ? "rooms" : "rows",
+            s->trans == HAP_NT ? " by w'" : "", hap_tensor_text(r, s->src, x, sizeof x),
+            s->n_ops - 1, s->as_matmul ? ", matmul" : "", s->bias[0] ? ", bias" : "");
+}
+
 static void compare(const sample *s, const result *a, const result *b)
 {
     for (int i = 0; i < a->n; i++) {
         int64_t room = room_of(a->t[i]), n = a->t[i]->bytes;
-        unsigned char *p = malloc((size_t)room), *q = malloc((size_t)room);
+        char *p = malloc((size_t)room), *q = malloc((size_t)room);
         coll_memory_get(p, a->t[i]->data, room);
         coll_memory_get(q, b->t[i]->data, room);
-        for (int64_t k = 0; k < room; k++) {
-            if (k < n ? p[k] == q[k] : p[k] == POISON) continue;
-            char text[128];
-            hap_coll_call c = {.kind = s->kind};
-            if (failures++ < 10)
-                fprintf(stderr, "rank %d: %s %s, tensor %d %s: %s at byte %lld of %lld\n", r->id,
-                        hap_coll_name(&c), hap_form_name(s->form).s, i,
-                        hap_tensor_text(r, a->t[i], text, sizeof text),
-                        k < n ? "another value" : "written behind", (long long)k, (long long)n);
-            break;
-        }
+        bool same = !memcmp(p, q, (size_t)n);
+        for (int64_t k = n; k < room; k++)
+            same = same && (unsigned char)p[k] == POISON;
+        if (!same && failures++ < 10) tell(s, a->t[i], i, p, q);
         free(p);
         free(q);
     }
