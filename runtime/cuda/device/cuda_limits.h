@@ -6,8 +6,10 @@
 
 enum {
     CUDA_MASKS = 4,             // of axes: bits
-    CUDA_WARP_COLUMNS = 2048,   // of rows that a warp takes, at most
+    CUDA_WARP_COLUMNS = 1024,   // of rows that a warp takes, at most
     CUDA_ROW_WARPS = 8,         // such rows a block
+    CUDA_MIDDLE_COLUMNS = 2048, // of rows that a small block takes, at most
+    CUDA_MIDDLE_THREADS = 256,  // of that block
     CUDA_ROW_THREADS = 512,     // of a block that takes a wider row
     CUDA_NORM_COLUMNS = 16384,  // of rows that a norm's chain takes, at most
     CUDA_NORM_VECTOR = 8,       // and a multiple of it: each begins at a multiple of 16 bytes
@@ -45,5 +47,13 @@ enum {
     CUDA_EXPERT_ENTRY = 64,     // bytes of their entry in the list
     CUDA_LAST_ROOM = 32         // MiB through which images that lie channels last are turned
 };
+
+// Threads that take a row of the last dim.
+static inline int cuda_row_threads(long long cols)
+{
+    return cols <= CUDA_WARP_COLUMNS     ? 32
+           : cols <= CUDA_MIDDLE_COLUMNS ? CUDA_MIDDLE_THREADS
+                                         : CUDA_ROW_THREADS;
+}
 
 #endif

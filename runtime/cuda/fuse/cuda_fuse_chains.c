@@ -16,28 +16,61 @@ static bool outputs_meet(const hap_op_call *a, const hap_op_call *b)
     return false;
 }
 
-// Whether one kernel may run the chain's calls and j, each thread on its own elements. Sums of
-// columns are written when all else is done.
-static bool fits(const cuda_record *c, int first, int j)
+// Whether calls behind `end`, or somebody behind the step, read t that call k makes.
+static bool read_behind(const hap_rank *r, const cuda_record *c, int k, int end,
+                        const hap_tensor *t)
 {
-    const hap_op_call *all[CUDA_MAX_CHAIN + 1];
+    if (cuda_made_outlives(r, t)) return true;
+    const int next = cuda_next_write(c, k, t);
+    for (int j = end + 1; j <= next && j < c->n; j++)
+        if (cuda_reads(c, j, t)) return true;
+    return false;
+}
+
+// Statistics of rows that the chain at `first` alone reads: its kernel leaves them nowhere.
+static bool passing_stats(const hap_rank *r, const cuda_record *c, int first, int k)
+{
+    const hap_op_call *o = op_at(c, k);
+    const int end = first + c->call[first].n_joined;
+    if ((o->op != HAP_OP_norm_bwd_stats && o->op != HAP_OP_rms_bwd_stats) || end == k) return false;
+    for (int i = 0; i < o->n_out; i++)
+        if (read_behind(r, c, k, end, o->out[i])) return false;
+    return true;
+}
+
+// Whether one kernel may run the chain's calls and j, each thread on its own elements. Sums of
+// columns are written when all else is done; statistics that pass are neither written nor read.
+static bool fits(const hap_rank *r, const cuda_record *c, int first, int j)
+{
+    const hap_op_call *all[CUDA_MAX_CHAIN + 1], *passing = NULL;
+    hap_op_call reader; // of what passes
     int n = 0;
     for (int k = first; k <= first + c->call[first].n_joined; k++) {
         const hap_op_call *o = op_at(c, k);
-        if (o->op != HAP_OP_norm_bwd_params && o->op != HAP_OP_rms_bwd_params &&
-            o->op != HAP_OP_sum)
+        if (passing_stats(r, c, first, k)) {
+            passing = o;
+        } else if (o->op == HAP_OP_norm_bwd_params || o->op == HAP_OP_rms_bwd_params ||
+                   o->op == HAP_OP_sum) {
+            if (outputs_meet(o, op_at(c, j))) return false;
+        } else if (passing && (o->op == HAP_OP_norm_bwd || o->op == HAP_OP_rms_bwd)) {
+            reader = *o;
+            for (int i = 0; i < reader.n_in; i++)
+                for (int s = 0; s < passing->n_out; s++)
+                    if (reader.in[i] && cuda_same_place(reader.in[i], passing->out[s]))
+                        reader.in[i] = NULL;
+            all[n++] = &reader;
+        } else {
             all[n++] = o;
-        else if (outputs_meet(o, op_at(c, j)))
-            return false;
+        }
     }
     all[n++] = op_at(c, j);
     return cuda_apart(all, n);
 }
 
 // Appends op j, which goes over the chain's rows like the others.
-static bool appends(cuda_record *c, int first, int j)
+static bool appends(const hap_rank *r, cuda_record *c, int first, int j)
 {
-    return j >= 0 && fits(c, first, j) && cuda_joins(c, first, j);
+    return j >= 0 && fits(r, c, first, j) && cuda_joins(c, first, j);
 }
 
 // Appends op j, sums of columns: nothing that the chain has written lies where they go, but for the
@@ -183,7 +216,7 @@ static void join_norm(hap_rank *r, cuda_record *c, int i)
     if (n == 0 || !joins_all(c, start, at, n)) return;
     c->call[start].chain = CUDA_NORM;
     int end = start + c->call[start].n_joined;
-    appends(c, start, narrowing_near(c, end, op_at(c, end)->out[0]));
+    appends(r, c, start, narrowing_near(c, end, op_at(c, end)->out[0]));
     const hap_op_call *again = add ? made_by_norm(r, c, start) : NULL;
     if (!again) return;
     const hap_op_call copy = *again;
@@ -198,14 +231,14 @@ static void join_norm(hap_rank *r, cuda_record *c, int i)
 
 // (add,) norm_bwd_stats, norm_bwd (, norm_bwd_params) (, add) (, cast) (, sum), or those of an RMS
 // norm.
-static void join_norm_bwd(cuda_record *c, int i)
+static void join_norm_bwd(const hap_rank *r, cuda_record *c, int i)
 {
     const hap_op_call *stats = op_at(c, i);
     int before = cuda_last_write(c, i, stats->in[0]), start = i;
     if (before >= 0 && i - before <= 16 && c->call[before].kind == CUDA_OP &&
         op_at(c, before)->op == HAP_OP_add && !c->call[before].chain &&
         adds_alike(op_at(c, before)) && cuda_same_place(op_at(c, before)->out[0], stats->in[0]) &&
-        appends(c, before, i))
+        appends(r, c, before, i))
         start = before;
     i = start + c->call[start].n_joined;
     stats = op_at(c, i);
@@ -221,7 +254,7 @@ static void join_norm_bwd(cuda_record *c, int i)
     const hap_tensor *w = stats->n_in > n_in ? stats->in[n_in] : NULL;
     const hap_tensor *w2 = same && bwd->n_in > n_in + n_stats ? bwd->in[n_in + n_stats] : NULL;
     same = same && !w == !w2 && (!w || cuda_same_place(w, w2));
-    if (!same || !appends(c, start, at)) {
+    if (!same || !appends(r, c, start, at)) {
         for (int k = start + 1; k <= i; k++)
             c->call[k].kind = CUDA_OP;
         c->call[start].n_joined = 0;
@@ -240,9 +273,9 @@ static void join_norm_bwd(cuda_record *c, int i)
     }
     if (dx->type != HAP_F32) return;
     int sum = cuda_reader_near(c, end, HAP_OP_add, dx);
-    if (sum >= 0 && adds_alike(op_at(c, sum)) && appends(c, start, sum))
+    if (sum >= 0 && adds_alike(op_at(c, sum)) && appends(r, c, start, sum))
         dx = op_at(c, ++end)->out[0];
-    if (appends(c, start, narrowing_near(c, end, dx))) dx = op_at(c, ++end)->out[0];
+    if (appends(r, c, start, narrowing_near(c, end, dx))) dx = op_at(c, ++end)->out[0];
     int total = cuda_reader_near(c, end, HAP_OP_sum, dx);
     if (total >= 0 && sums_columns(op_at(c, total), dx)) appends_sums(c, start, total);
 }
@@ -276,11 +309,11 @@ static bool beside_operands(const hap_op_call *op, const hap_tensor *y)
 
 // conv and relu of its result, which may be read by others. conv does not go entry by entry: what
 // relu makes lies beside its operands.
-static void join_conv(cuda_record *c, int i)
+static void join_conv(const hap_rank *r, cuda_record *c, int i)
 {
     int at = cuda_reader_near(c, i, HAP_OP_relu, op_at(c, i)->out[0]);
     if (at < 0 || !beside_operands(op_at(c, i), op_at(c, at)->out[0])) return;
-    if (appends(c, i, at)) c->call[i].chain = CUDA_CONV;
+    if (appends(r, c, i, at)) c->call[i].chain = CUDA_CONV;
 }
 
 // No broadcast, and two tensors.
@@ -316,8 +349,8 @@ static void join_batch(hap_rank *r, cuda_record *c, int i)
     const hap_tensor *y = op_at(c, i)->out[0];
     open_sum(r, c, i, y);
     int at = cuda_reader_within(c, i, NEAR, HAP_OP_add, y), end = i;
-    if (at >= 0 && adds_entries(op_at(c, at)) && appends(c, i, at)) y = op_at(c, ++end)->out[0];
-    if (appends(c, i, cuda_reader_within(c, end, NEAR, HAP_OP_relu, y))) end++;
+    if (at >= 0 && adds_entries(op_at(c, at)) && appends(r, c, i, at)) y = op_at(c, ++end)->out[0];
+    if (appends(r, c, i, cuda_reader_within(c, end, NEAR, HAP_OP_relu, y))) end++;
     if (end > i) c->call[i].chain = CUDA_BATCH;
 }
 
@@ -494,7 +527,7 @@ static void join_ce(hap_rank *r, cuda_record *c, int i)
     if (sum < 0) return;
     const hap_op_call *second = op_at(c, sum);
     if (!cuda_same_place(second->in[0], x) || !cuda_same_place(second->in[1], max->out[0]) ||
-        max->out[0]->type != HAP_F32 || second->out[0]->type != HAP_F32 || !appends(c, i, sum))
+        max->out[0]->type != HAP_F32 || second->out[0]->type != HAP_F32 || !appends(r, c, i, sum))
         return;
     c->call[i].chain = CUDA_CE;
     const hap_tensor *total = op_at(c, i + 1)->out[0];
@@ -511,7 +544,7 @@ static void join_ce(hap_rank *r, cuda_record *c, int i)
     for (int k = at + 2; k < grad; k++)
         for (int o = 0; c->call[k].kind == CUDA_OP && o < op_at(c, k)->n_out; o++)
             if (cuda_meets(op_at(c, k)->out[o], dx)) cuda_gets_room(r, c, k, op_at(c, k)->out[o]);
-    appends(c, at, grad);
+    appends(r, c, at, grad);
 }
 
 // Casts of parameters rise to the step's beginning, several a launch; those that are made once come
@@ -543,7 +576,7 @@ static void join_casts(hap_rank *r, cuda_record *c)
 }
 
 // embedding_bwd, add: the sums go where they are added.
-static void join_lookup(cuda_record *c, int i)
+static void join_lookup(const hap_rank *r, cuda_record *c, int i)
 {
     const hap_op_call *lookup = op_at(c, i);
     const hap_tensor *t = lookup->out[0];
@@ -552,21 +585,19 @@ static void join_lookup(cuda_record *c, int i)
     const hap_tensor *y = op_at(c, at)->out[0];
     for (int k = 0; k < 2; k++)
         if (cuda_meets(y, lookup->in[k]) || op_at(c, at)->in[k]->type != HAP_F32) return;
-    if (fits(c, i, at) && cuda_joins(c, i, at)) c->call[i].chain = CUDA_LOOKUP;
+    if (fits(r, c, i, at) && cuda_joins(c, i, at)) c->call[i].chain = CUDA_LOOKUP;
 }
 
-// Which outputs of the chain are read by nobody after it.
+// Calls of the chain whose outputs are read by nobody after it.
 static unsigned unread(const hap_rank *r, const cuda_record *c, int i)
 {
     int end = i + c->call[i].n_joined;
     unsigned bits = 0;
     for (int k = i; k <= end && k - i < 32; k++) {
-        const hap_tensor *t = op_at(c, k)->n_out ? op_at(c, k)->out[0] : NULL;
-        if (!t || cuda_made_outlives(r, t)) continue;
-        int next = cuda_next_write(c, k, t);
-        bool read = false;
-        for (int j = end + 1; j <= next && j < c->n; j++)
-            read |= cuda_reads(c, j, t);
+        const hap_op_call *o = op_at(c, k);
+        bool read = o->n_out == 0;
+        for (int n = 0; n < o->n_out; n++)
+            read = read || read_behind(r, c, k, end, o->out[n]);
         if (!read) bits |= 1u << (k - i);
     }
     return bits;
@@ -585,7 +616,7 @@ void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact)
             break;
         case HAP_OP_norm_bwd_stats:
         case HAP_OP_rms_bwd_stats:
-            join_norm_bwd(c, i);
+            join_norm_bwd(r, c, i);
             break;
 #define HAP_JOIN_SLOPE(op) case HAP_OP_##op:
 #include "hap/joins.def"
@@ -597,7 +628,7 @@ void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact)
             join_batch(r, c, i);
             break;
         case HAP_OP_conv:
-            if (!exact) join_conv(c, i);
+            if (!exact) join_conv(r, c, i);
             break;
         case HAP_OP_sum:
             if (!exact) join_moments(c, i);
@@ -610,7 +641,7 @@ void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact)
             if (!exact && !c->call[i].chain) join_adds(r, c, i);
             break;
         case HAP_OP_embedding_bwd:
-            join_lookup(c, i);
+            join_lookup(r, c, i);
         }
     }
     for (int i = 0; i < c->n; i++)

@@ -18,7 +18,7 @@ struct column_order {
 
 static inline column_order column_order_of(int64_t rows, int64_t outer = 1)
 {
-    int64_t parts = CUDA_COLUMN_PARTS / outer, most = ceil_div(rows, 32);
+    int64_t parts = CUDA_COLUMN_PARTS / outer, most = ceil_div(rows, 16);
     if (parts > most) parts = most;
     if (parts < 1) parts = 1;
     int64_t each = ceil_div(rows, parts);

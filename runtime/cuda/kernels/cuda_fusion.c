@@ -351,9 +351,8 @@ const char *cuda_fusion_run(cuda_context *x, const cuda_fusion *g)
     long long n = a.rows * a.cols;
     if (g->rows) { // as row_block
         if (a.rows == 0) return NULL;
-        bool wide = a.cols > CUDA_WARP_COLUMNS;
-        block.x = wide ? CUDA_ROW_THREADS : 32;
-        block.y = wide ? 1 : CUDA_ROW_WARPS;
+        block.x = (unsigned)cuda_row_threads(a.cols);
+        block.y = block.x == 32 ? CUDA_ROW_WARPS : 1;
         grid.x = (unsigned)((a.rows + block.y - 1) / block.y);
     } else {
         if (n == 0) return NULL;

@@ -180,6 +180,13 @@ template <int TYPE> struct typed_vec {
         r.lo = w[0], r.hi = w[WORDS - 1];
         unpack_vec(TYPE, r, x);
     }
+    __device__ void pack(const float (&x)[8]) // of f32
+    {
+        static_assert(TYPE == HAP_F32, "");
+        for (int k = 0; k < 2; k++)
+            w[k] = make_uint4(__float_as_uint(x[4 * k]), __float_as_uint(x[4 * k + 1]),
+                              __float_as_uint(x[4 * k + 2]), __float_as_uint(x[4 * k + 3]));
+    }
 };
 
 template <int V> __device__ inline void store_vec(view v, int64_t i, const float (&x)[V])

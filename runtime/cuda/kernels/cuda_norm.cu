@@ -47,7 +47,8 @@ __global__ void norm_stats(norm_row o, view s1, view s2, view dy, view x, bool v
                     load_vec<V>(dy, i, u);
                     load_vec<V>(x, i, v);
                     weigh_vec<V>(o, j, u);
-                    stats_vec<V>(u, v, mean, rstd, &a, &b);
+                    hat_vec<V>(mean, rstd, v);
+                    stats_vec<V>(u, v, &a, &b);
                 });
     }
     a = over_block<join_sum>(a);
@@ -78,8 +79,7 @@ __global__ void norm_grad(norm_row o, view dx, view dy, view x, view s1, view s2
     if (row >= o.r.rows) return;
     float mean, rstd;
     row_stats(o, row, &mean, &rstd);
-    float a = s1.p ? (float)((double)load(s1, row) / o.n) : 0,
-          b = (float)((double)load(s2, row) / o.n);
+    float a = s1.p ? row_mean(o, load(s1, row)) : 0, b = row_mean(o, load(s2, row));
     for_row(row * o.r.cols, o.r.cols, vec, threadIdx.x, blockDim.x,
             [&](auto w, int64_t i, int64_t j) {
                 constexpr int V = decltype(w)::value;
@@ -87,7 +87,8 @@ __global__ void norm_grad(norm_row o, view dx, view dy, view x, view s1, view s2
                 load_vec<V>(dy, i, u);
                 load_vec<V>(x, i, v);
                 weigh_vec<V>(o, j, u);
-                grad_vec<V>(u, v, mean, rstd, a, b);
+                hat_vec<V>(mean, rstd, v);
+                grad_vec<V>(u, v, rstd, a, b);
                 store_vec<V>(dx, i, u);
             });
 }
@@ -134,7 +135,8 @@ __global__ void norm_param_parts(norm_row o, view dy, view x, const float2 *stat
             float g[V], v[V];
             load_vec<V>(dy, r * cols + col, g);
             load_vec<V>(x, r * cols + col, v);
-            param_vec<V>(g, v, s.x, s.y, w, b);
+            hat_vec<V>(s.x, s.y, v);
+            param_vec<V>(g, v, w, b);
         }
 #pragma unroll
     for (int e = 0; e < V; e++) {

@@ -2,25 +2,23 @@
 // threads hold a row in registers, N vectors of 8 each: a warp, or a block where rows are wide
 // (row_block). Values and the order of sums are those of the single calls.
 
+#include <cuda_pipeline.h>
+
 #include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_columns.cuh"
 #include "cuda/kernels/cuda_row.cuh"
 #include "cuda/kernels/cuda_shadow.h"
 
-// Rows of a block of warps; threads of a wide row; vectors that a thread has of a row, at most: of a
-// narrow one, of a narrow one in backward kernels of which two blocks share a processor, of a wide
-// one.
-enum { ROWS = COLUMN_LANES, WIDE = CUDA_ROW_THREADS, MOST = 8, TWICE = 4, MOST_WIDE = 4 };
-static_assert(32 * 8 * MOST == CUDA_WARP_COLUMNS && WIDE * 8 * MOST_WIDE == CUDA_NORM_COLUMNS, "");
-
-static bool is_wide(int64_t cols)
-{
-    return cols > CUDA_WARP_COLUMNS;
-}
+// Rows of a block of warps; threads of a row by its width, and vectors that a thread has of it, at
+// most.
+enum { ROWS = COLUMN_LANES, NARROW = 32, MIDDLE = 256, WIDE = CUDA_ROW_THREADS, MOST = 4 };
+static_assert(NARROW * 8 * MOST == CUDA_WARP_COLUMNS && MIDDLE * 8 == CUDA_MIDDLE_COLUMNS &&
+                  MIDDLE == (int)CUDA_MIDDLE_THREADS && WIDE * 8 * MOST == CUDA_NORM_COLUMNS,
+              "");
 
 static int vectors_of(int64_t cols)
 {
-    return (int)ceil_div(cols, 8 * (is_wide(cols) ? WIDE : 32));
+    return (int)ceil_div(cols, 8 * cuda_row_threads(cols));
 }
 
 // Rows that threads can hold in vectors, none empty.
@@ -57,6 +55,22 @@ template <int T> __device__ inline float over_row(float x)
     return over_block<join_sum>(x);
 }
 
+// Of two numbers, in the same order; `turn` is another one than that of the call before.
+template <int T> __device__ inline void over_row(float *a, float *b, int turn)
+{
+    *a = over_warp<join_sum>(*a), *b = over_warp<join_sum>(*b);
+    if constexpr (T > 32) {
+        __shared__ float2 part[2][T / 32];
+        if (threadIdx.x % 32 == 0) part[turn][threadIdx.x / 32] = make_float2(*a, *b);
+        __syncthreads();
+        *a = *b = 0;
+        for (int i = 0; i < T / 32; i++) {
+            const float2 p = part[turn][i];
+            *a = join_sum::join(*a, p.x), *b = join_sum::join(*b, p.y);
+        }
+    }
+}
+
 // --- forward: x = a (+ b); sum, m2; y = norm x; narrow = y. b may be a norm of its own, of z ---
 
 struct forward_args {
@@ -75,8 +89,9 @@ constexpr int forward_threads(int T)
 
 constexpr int forward_blocks(int N, int T) // a processor
 {
-    if (T > 32) return N == 1 ? 2 : 1;
-    return N <= 2 ? 4 : N == 3 ? 3 : N == 4 ? 2 : 1;
+    if (T == MIDDLE) return 4;
+    if (T == WIDE) return N == 1 ? 2 : 1;
+    return N <= 2 ? 4 : N == 3 ? 3 : 2;
 }
 
 template <int N, int T, bool ADDS, bool AGAIN>
@@ -139,12 +154,12 @@ static void run_forward(cuda_context *x, const forward_args &t, bool adds, bool 
 typedef void forward_kernel(cuda_context *x, const forward_args &t, bool adds, bool again);
 static forward_kernel *forward_of(int64_t cols)
 {
-    static forward_kernel *const narrow[MOST] = {
-        run_forward<1, 32>, run_forward<2, 32>, run_forward<3, 32>, run_forward<4, 32>,
-        run_forward<6, 32>, run_forward<6, 32>, run_forward<8, 32>, run_forward<8, 32>};
-    static forward_kernel *const wide[MOST_WIDE] = {run_forward<1, WIDE>, run_forward<2, WIDE>,
-                                                    run_forward<3, WIDE>, run_forward<4, WIDE>};
-    return (is_wide(cols) ? wide : narrow)[vectors_of(cols) - 1];
+    static forward_kernel *const narrow[MOST] = {run_forward<1, NARROW>, run_forward<2, NARROW>,
+                                                 run_forward<3, NARROW>, run_forward<4, NARROW>};
+    static forward_kernel *const wide[MOST] = {run_forward<1, WIDE>, run_forward<2, WIDE>,
+                                               run_forward<3, WIDE>, run_forward<4, WIDE>};
+    const int t = cuda_row_threads(cols), k = vectors_of(cols) - 1;
+    return t == NARROW ? narrow[k] : t == MIDDLE ? run_forward<1, MIDDLE> : wide[k];
 }
 
 const char *cuda_norm_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
@@ -197,7 +212,7 @@ const char *cuda_norm_chain(cuda_context *x, const hap_op_call *const *c, int n,
 struct backward_args {
     norm_row o;
     const void *a, *b, *x, *more;
-    view dy, s1, s2, dx, y, narrow; // but for s1 and s2 they may be nothing
+    view dy, s1, s2, dx, y, narrow; // they may be nothing
     int n_params;                   // 2: dw and db, 1: dw
     bool has_total;
     int64_t each;
@@ -210,9 +225,9 @@ __device__ inline void leave_stats(const backward_args &t, int64_t row, float *a
 {
     if (threadIdx.x == 0) {
         if (t.s1.p) store(t.s1, row, *a);
-        store(t.s2, row, *b);
+        if (t.s2.p) store(t.s2, row, *b);
     }
-    *a = t.s1.p ? (float)((double)*a / t.o.n) : 0, *b = (float)((double)*b / t.o.n);
+    *a = t.o.sum.p ? row_mean(t.o, *a) : 0, *b = row_mean(t.o, *b);
 }
 
 // The sums of columns that threads of a row add up, those that there are: of a thread's vector k
@@ -234,14 +249,21 @@ template <int T> __device__ inline void put_sums(float4 *to, int k, const float 
     to[2 * T * k + T] = make_float4(x[4], x[5], x[6], x[7]);
 }
 
-// What a thread has of a row's operands. A, B: types of a and b; B and MORE may be NONE. K: vectors
-// that are held, all of them, which are unpacked before the statistics and behind them; or the one
-// that is worked on, which is fetched twice, so that two blocks share a processor.
+// By way of the first level of caches, as the halves of a vector of f32 are in one sector.
+__device__ inline void copy_16(uint4 *to, const char *from)
+{
+    const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+}
+
+// What a thread has of a row's operands: K vectors. A, B: types of a and b; B and MORE may be NONE.
 template <int K, int A, int B, int MORE> struct row_operands {
     typed_vec<A> a[K];
     typed_vec<B> b[K];
     typed_vec<HAP_F32> x[K];
     typed_vec<MORE> more[K];
+    static constexpr int WORDS =
+        typed_vec<A>::WORDS + typed_vec<B>::WORDS + 2 + typed_vec<MORE>::WORDS;
 
     __device__ void fetch(const backward_args &t, int k, int64_t i)
     {
@@ -263,6 +285,40 @@ template <int K, int A, int B, int MORE> struct row_operands {
         if constexpr (MORE != NONE) at(t.more, 4);
     }
 
+    // The one vector's words by way of a thread's own places in shared memory, `apart` from one
+    // another: sent for, and taken once they are there. body(from, bytes of an element, words).
+    template <class Body> __device__ static void each_operand(const backward_args &t, Body body)
+    {
+        body(t.a, A == HAP_F32 ? 4 : 2, typed_vec<A>::WORDS);
+        body(t.b, B == HAP_F32 ? 4 : 2, typed_vec<B>::WORDS);
+        body(t.x, 4, 2);
+        body(t.more, 4, typed_vec<MORE>::WORDS);
+    }
+
+    __device__ static void send_for(const backward_args &t, int64_t i, uint4 *to, int apart)
+    {
+        each_operand(t, [&](const void *p, int bytes, int words) {
+            for (int k = 0; k < words; k++, to += apart)
+                copy_16(to, (const char *)p + i * bytes + 16 * k);
+        });
+    }
+
+    template <int TYPE>
+    __device__ static void take_words(typed_vec<TYPE> &v, const uint4 *&from, int apart)
+    {
+#pragma unroll
+        for (int k = 0; k < typed_vec<TYPE>::WORDS; k++, from += apart)
+            v.w[k] = *from;
+    }
+
+    __device__ void take(const uint4 *from, int apart)
+    {
+        take_words(a[0], from, apart);
+        take_words(b[0], from, apart);
+        take_words(x[0], from, apart);
+        take_words(more[0], from, apart);
+    }
+
     // u = dy, v = x.
     __device__ void unpack(int k, float (&u)[8], float (&v)[8]) const
     {
@@ -277,49 +333,67 @@ template <int K, int A, int B, int MORE> struct row_operands {
     }
 };
 
-// One row, by T threads; while it is worked on, row `next` comes nearer, if it is not -1.
-template <int N, int T, int A, int B, int MORE>
-__device__ inline void backward_row(const backward_args &t, int64_t row, int64_t next,
-                                    const column_sums &sums)
+// One row, by T threads, which hold all of their K = N vectors, and xhat in place of x from the
+// statistics on; or K = 1 of several, which is fetched for the statistics and once more behind them,
+// so that two blocks share a processor. A block's one vector has its weights in w and keeps u. Row
+// `next`, if it is not -1, comes nearer once this one has come: sooner it would be in its way.
+template <int N, int T, int K, int A, int B, int MORE>
+__device__ inline void backward_row(const backward_args &t, int64_t row, int64_t next, float mean,
+                                    float rstd, row_operands<K, A, B, MORE> &in,
+                                    const float (&w)[8], int turn, const column_sums &sums)
 {
-    constexpr bool KEEPS = T == 32 || N == 1;
-    row_operands<KEEPS ? N : 1, A, B, MORE> in;
+    constexpr bool HELD = K == N, ONE = N == 1 && T > NARROW;
     const norm_row &o = t.o;
     int64_t cols = o.r.cols, at = row * cols;
-    float mean, rstd, a = 0, b = 0;
-    if (KEEPS) each_vector<N, T>(cols, [&](int k, int64_t j) { in.fetch(t, k, at + j); });
-    row_stats(o, row, &mean, &rstd);
-    if (next >= 0) each_vector<N, T>(cols, [&](int, int64_t j) { in.near(t, next * cols + j); });
+    float a = 0, b = 0, kept[8];
+    auto weigh = [&](int64_t j, float (&u)[8]) {
+        if constexpr (!ONE) {
+            weigh_vec<8>(o, j, u);
+        } else if (o.w.p) {
+            for (int e = 0; e < 8; e++)
+                u[e] = __fmul_rn(u[e], w[e]);
+        }
+    };
     each_vector<N, T>(cols, [&](int k, int64_t j) {
         float u[8], v[8];
-        if (!KEEPS) in.fetch(t, 0, at + j);
-        in.unpack(KEEPS ? k : 0, u, v);
+        if (!HELD) in.fetch(t, 0, at + j);
+        in.unpack(HELD ? k : 0, u, v);
+        hat_vec<8>(mean, rstd, v);
+        if constexpr (HELD) in.x[k].pack(v);
         if constexpr (B != NONE)
             if (t.dy.p) store_vec<8>(t.dy, at + j, u);
         if (t.n_params) {
-            float w[8], c[8] = {};
-            get_sums<T>(sums.dw, k, w);
-            if (t.n_params > 1) get_sums<T>(sums.db, k, c);
-            param_vec<8>(u, v, mean, rstd, w, c);
-            put_sums<T>(sums.dw, k, w);
-            if (t.n_params > 1) put_sums<T>(sums.db, k, c);
+            float dw[8], db[8] = {};
+            get_sums<T>(sums.dw, k, dw);
+            if (t.n_params > 1) get_sums<T>(sums.db, k, db);
+            param_vec<8>(u, v, dw, db);
+            put_sums<T>(sums.dw, k, dw);
+            if (t.n_params > 1) put_sums<T>(sums.db, k, db);
         }
-        weigh_vec<8>(o, j, u);
-        stats_vec<8>(u, v, mean, rstd, &a, &b);
+        weigh(j, u);
+        stats_vec<8>(u, v, &a, &b);
+        if constexpr (ONE)
+            for (int e = 0; e < 8; e++)
+                kept[e] = u[e];
     });
-    if (t.s1.p) a = over_row<T>(a);
-    b = over_row<T>(b);
+    if (next >= 0) each_vector<N, T>(cols, [&](int, int64_t j) { in.near(t, next * cols + j); });
+    over_row<T>(&a, &b, turn);
     leave_stats(t, row, &a, &b);
     each_vector<N, T>(cols, [&](int k, int64_t j) {
         float u[8], v[8];
-        if (!KEEPS) in.fetch(t, 0, at + j);
-        in.unpack(KEEPS ? k : 0, u, v);
-        weigh_vec<8>(o, j, u);
-        grad_vec<8>(u, v, mean, rstd, a, b);
+        if (!HELD) in.fetch(t, 0, at + j);
+        in.unpack(HELD ? k : 0, u, v);
+        if constexpr (!HELD) hat_vec<8>(mean, rstd, v);
+        if constexpr (ONE)
+            for (int e = 0; e < 8; e++)
+                u[e] = kept[e];
+        else
+            weigh(j, u);
+        grad_vec<8>(u, v, rstd, a, b);
         if (t.dx.p) store_vec<8>(t.dx, at + j, u);
         if constexpr (MORE != NONE) {
             float m[8];
-            in.more[KEEPS ? k : 0].unpack(m);
+            in.more[HELD ? k : 0].unpack(m);
             for (int e = 0; e < 8; e++)
                 u[e] = __fadd_rn(u[e], m[e]);
             if (t.y.p) store_vec<8>(t.y, at + j, u);
@@ -335,11 +409,12 @@ __device__ inline void backward_row(const backward_args &t, int64_t row, int64_t
 }
 
 // A warp a row. The sums of columns lie in shared memory, a thread's own, so that two blocks share a
-// processor where rows are not wide.
+// processor.
 template <int N, int A, int B, int MORE>
-__global__ __launch_bounds__(32 * ROWS, N <= TWICE ? 2 : 1) void norm_backward(backward_args t)
+__global__ __launch_bounds__(32 * ROWS, 2) void norm_backward(backward_args t)
 {
     extern __shared__ float4 shared[]; // [dw, db, total, those that there are][ROWS, N, 2, 32]
+    const float none[8] = {};
     enum { OWN = 64 * N, ALL = ROWS * OWN };
     int64_t cols = t.o.r.cols, r0 = blockIdx.x * t.each;
     int64_t r1 = r0 + t.each < t.o.r.rows ? r0 + t.each : t.o.r.rows;
@@ -348,8 +423,13 @@ __global__ __launch_bounds__(32 * ROWS, N <= TWICE ? 2 : 1) void norm_backward(b
     int n = t.n_params + t.has_total;
     for (int k = 0; k < n * 2 * N; k++)
         own[k / (2 * N) * ALL + k % (2 * N) * 32] = make_float4(0, 0, 0, 0);
-    for (int64_t row = r0 + threadIdx.y; row < r1; row += ROWS)
-        backward_row<N, 32, A, B, MORE>(t, row, row + ROWS < r1 ? row + ROWS : -1, sums);
+    for (int64_t row = r0 + threadIdx.y; row < r1; row += ROWS) {
+        row_operands<N, A, B, MORE> in;
+        float mean, rstd;
+        each_vector<N, 32>(cols, [&](int k, int64_t j) { in.fetch(t, k, row * cols + j); });
+        row_stats(t.o, row, &mean, &rstd);
+        backward_row<N, 32>(t, row, row + ROWS < r1 ? row + ROWS : -1, mean, rstd, in, none, 0, sums);
+    }
     __syncthreads();
     for (int j = (int)(threadIdx.y * 32 + threadIdx.x); j < n * (int)cols; j += 32 * ROWS) {
         int of = j / (int)cols, col = j - of * (int)cols, v = col / 8;
@@ -362,30 +442,81 @@ __global__ __launch_bounds__(32 * ROWS, N <= TWICE ? 2 : 1) void norm_backward(b
     }
 }
 
-// A block a row, rows lane by lane: the lane's sums of columns lie in shared memory, those of the
-// lanes before it in the part's, where each thread reads what it wrote.
-template <int N, int A, int B, int MORE>
-__global__ __launch_bounds__(WIDE, 2) void norm_backward_wide(backward_args t)
+// Rows of a part in the order in which a block takes them: lane by lane.
+struct row_walk {
+    int64_t r0, r1, row; // r1: where it ends
+    int lane;
+
+    __device__ void next()
+    {
+        if (row < r1) row += ROWS;
+        if (row < r1 || lane == ROWS) return;
+        row = r0 + ++lane;
+        if (lane == ROWS || row >= r1) lane = ROWS, row = r1;
+    }
+};
+
+// Rows that come while one is worked on, of as many vectors as a block has threads.
+__host__ __device__ constexpr int rows_ahead(int T)
 {
-    extern __shared__ float4 shared[]; // [dw, db, total, those that there are][N, 2, WIDE]
-    enum { ALL = 2 * WIDE * N };
-    int64_t cols = t.o.r.cols, r0 = blockIdx.x * t.each;
-    int64_t r1 = r0 + t.each < t.o.r.rows ? r0 + t.each : t.o.r.rows;
+    return T == MIDDLE ? 3 : 1;
+}
+
+// A block a row: the lane's sums of columns lie in shared memory, those of the lanes before it in
+// the part's, where each thread reads what it wrote. A thread's one vector of the rows ahead comes to
+// its own places in shared memory; of several vectors none does, and the next row comes nearer.
+template <int N, int T, int A, int B, int MORE>
+__global__ __launch_bounds__(T, 2) void norm_backward_wide(backward_args t)
+{
+    extern __shared__ float4 shared[]; // [dw, db, total, those that there are][N, 2, T], rows ahead
+    __shared__ float2 stat[T];         // mean and 1 / deviation of a lane's next T rows
+    enum { ALL = 2 * T * N, AHEAD = N == 1 ? rows_ahead(T) : 0 };
+    typedef row_operands<1, A, B, MORE> operands;
+    const int64_t cols = t.o.r.cols, r0 = blockIdx.x * t.each, j = (int64_t)threadIdx.x * 8;
+    const int64_t r1 = r0 + t.each < t.o.r.rows ? r0 + t.each : t.o.r.rows;
     float4 *own = shared + threadIdx.x;
+    uint4 *ahead = (uint4 *)(shared + (t.n_params + t.has_total) * ALL) + threadIdx.x;
     column_sums sums = {own, own + ALL, own + t.n_params * ALL};
-    for (int lane = 0; lane < ROWS && r0 + lane < r1; lane++) {
+    row_walk here = {r0, r1, r0, 0}, there = here;
+    float w[8] = {};
+    if (N == 1 && t.o.w.p && j < cols) load_column<8>(t.o.w, j, w);
+    auto send = [&](int slot) {
+        if (there.row < r1 && j < cols)
+            operands::send_for(t, there.row * cols + j, ahead + slot * operands::WORDS * T, T);
+        __pipeline_commit();
+        there.next();
+    };
+    for (int k = 0; k < AHEAD; k++)
+        send(k);
+    int slot = 0, turn = 0;
+    while (here.row < r1) {
+        const int lane = here.lane;
         for (int k = 0; k < (t.n_params + t.has_total) * 2 * N; k++)
-            own[k * WIDE] = make_float4(0, 0, 0, 0);
-        for (int64_t row = r0 + lane; row < r1; row += ROWS) {
-            int64_t first = lane + 1 < ROWS && r0 + lane + 1 < r1 ? r0 + lane + 1 : -1; // of the next
-            backward_row<N, WIDE, A, B, MORE>(t, row, row + ROWS < r1 ? row + ROWS : first, sums);
+            own[k * T] = make_float4(0, 0, 0, 0);
+        for (int n = 0; here.row < r1 && here.lane == lane; n++, turn ^= 1) {
+            const int64_t row = here.row, of = row + (int64_t)threadIdx.x * ROWS;
+            here.next();
+            if (n % T == 0) {
+                __syncthreads(); // the last of them are read
+                if (of < r1) row_stats(t.o, of, &stat[threadIdx.x].x, &stat[threadIdx.x].y);
+                __syncthreads();
+            }
+            operands in;
+            if constexpr (AHEAD > 0) {
+                __pipeline_wait_prior(AHEAD - 1);
+                in.take(ahead + slot * operands::WORDS * T, T);
+                send(slot);
+                slot = slot + 1 < AHEAD ? slot + 1 : 0;
+            }
+            const int64_t next = AHEAD == 0 && here.row < r1 ? here.row : -1;
+            backward_row<N, T>(t, row, next, stat[n % T].x, stat[n % T].y, in, w, turn, sums);
         }
         for (int of = 0; of < t.n_params + t.has_total; of++)
-            each_vector<N, WIDE>(cols, [&](int k, int64_t j) {
+            each_vector<N, T>(cols, [&](int k, int64_t i) {
                 float4 *to =
-                    (float4 *)(t.part + (of * (int64_t)gridDim.x + blockIdx.x) * cols + j);
+                    (float4 *)(t.part + (of * (int64_t)gridDim.x + blockIdx.x) * cols + i);
                 for (int half = 0; half < 2; half++) {
-                    float4 s = own[of * ALL + (2 * k + half) * WIDE];
+                    float4 s = own[of * ALL + (2 * k + half) * T];
                     if (lane > 0) {
                         float4 sum = to[half];
                         s.x = sum.x + s.x, s.y = sum.y + s.y;
@@ -397,55 +528,53 @@ __global__ __launch_bounds__(WIDE, 2) void norm_backward_wide(backward_args t)
     }
 }
 
-// Bytes of shared memory that rows of n vectors a thread want: 192 KiB at most. Beside it lies what
-// over_block has.
-enum { STATIC = 32 * sizeof(float) };
-static int shared_of(const backward_args &t, int n)
+// Bytes of shared memory that rows want, with `words` of 16 bytes a vector; beside it lies what the
+// kernels declare.
+enum { STATIC = WIDE * sizeof(float2) + 64 * sizeof(float2) };
+static int shared_of(const backward_args &t, int words)
 {
-    int threads = is_wide(t.o.r.cols) ? WIDE : 32 * ROWS;
-    return (t.n_params + t.has_total) * threads * 2 * n * (int)sizeof(float4);
+    const int threads = cuda_row_threads(t.o.r.cols), n = vectors_of(t.o.r.cols),
+              rows = threads == NARROW ? ROWS : 1,
+              ahead = threads > NARROW && n == 1 ? rows_ahead(threads) * words : 0;
+    return threads * ((t.n_params + t.has_total) * rows * 2 * n + ahead) * (int)sizeof(float4);
 }
 
-// Of two narrow widths; the next that there is.
-static int vectors_for(const backward_args &t)
-{
-    int n = vectors_of(t.o.r.cols);
-    return !is_wide(t.o.r.cols) && n == 6 ? 7 : n;
-}
-
-static bool has_room(const backward_args &t)
+static bool has_room(int bytes)
 {
     int device, most;
     return cudaGetDevice(&device) == cudaSuccess &&
            cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
                cudaSuccess &&
-           shared_of(t, vectors_for(t)) + STATIC <= most;
+           bytes + STATIC <= most;
 }
 
 template <int A, int B, int MORE>
-static const char *run_backward(cuda_context *x, const backward_args &t, unsigned blocks)
+static const char *run_backward(cuda_context *x, const backward_args &t, unsigned blocks, bool *done)
 {
     static void (*const narrow[MOST])(backward_args) = {
         norm_backward<1, A, B, MORE>, norm_backward<2, A, B, MORE>, norm_backward<3, A, B, MORE>,
-        norm_backward<4, A, B, MORE>, norm_backward<5, A, B, MORE>, norm_backward<7, A, B, MORE>,
-        norm_backward<7, A, B, MORE>, norm_backward<8, A, B, MORE>};
-    static void (*const wide[MOST_WIDE])(backward_args) = {
-        norm_backward_wide<1, A, B, MORE>, norm_backward_wide<2, A, B, MORE>,
-        norm_backward_wide<3, A, B, MORE>, norm_backward_wide<4, A, B, MORE>};
-    bool is = is_wide(t.o.r.cols);
-    auto *run = (is ? wide : narrow)[vectors_of(t.o.r.cols) - 1];
-    dim3 block = is ? dim3(WIDE) : dim3(32, ROWS);
-    int shared = shared_of(t, vectors_for(t));
+        norm_backward<4, A, B, MORE>};
+    static void (*const wide[MOST])(backward_args) = {
+        norm_backward_wide<1, WIDE, A, B, MORE>, norm_backward_wide<2, WIDE, A, B, MORE>,
+        norm_backward_wide<3, WIDE, A, B, MORE>, norm_backward_wide<4, WIDE, A, B, MORE>};
+    const int threads = cuda_row_threads(t.o.r.cols), k = vectors_of(t.o.r.cols) - 1;
+    auto *run = threads == NARROW   ? narrow[k]
+                : threads == MIDDLE ? norm_backward_wide<1, MIDDLE, A, B, MORE>
+                                    : wide[k];
+    const int shared = shared_of(t, row_operands<1, A, B, MORE>::WORDS);
+    *done = has_room(shared);
+    if (!*done || !blocks) return NULL;
     if (shared + STATIC > 48 << 10)
         CUDA_TRY(cuda_said(
             cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
             "cudaFuncSetAttribute"));
-    run<<<blocks, block, (size_t)shared, x->stream>>>(t);
+    run<<<blocks, dim3(threads, threads == NARROW ? ROWS : 1), (size_t)shared, x->stream>>>(t);
     return launched();
 }
 
-// Which kernel takes these types.
-typedef const char *backward_kernel(cuda_context *x, const backward_args &t, unsigned blocks);
+// Which kernel takes these types. Of no blocks it says whether it could.
+typedef const char *backward_kernel(cuda_context *x, const backward_args &t, unsigned blocks,
+                                    bool *done);
 static backward_kernel *backward_of(int a, int b, int more)
 {
     static const struct {
@@ -470,7 +599,7 @@ const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, in
     backward_args t = {};
     const hap_op_call *before = NULL, *stats = NULL, *bwd = NULL, *after = NULL, *params = NULL,
                       *cast = NULL, *sum = NULL;
-    bool vec, written[3] = {false}; // dy, dx, y
+    bool vec, keeps = true, written[3] = {false}; // keeps: the statistics; dy, dx, y
     CUDA_TRY(begin(x, c, n, &vec));
     for (int k = 0; k < n; k++) {
         bool read = !(unread >> k & 1);
@@ -482,6 +611,7 @@ const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, in
         case HAP_OP_norm_bwd_stats:
         case HAP_OP_rms_bwd_stats:
             stats = c[k];
+            keeps = read;
             break;
         case HAP_OP_norm_bwd:
         case HAP_OP_rms_bwd:
@@ -511,12 +641,14 @@ const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, in
                                        more ? (int)more->type : (int)NONE);
     bool rms = is_rms(stats->op);
     t.n_params = params ? params->n_out : 0, t.has_total = sum;
-    *done = vec && holds(t.o) && run && stats->in[1]->type == HAP_F32 && has_room(t);
+    *done = vec && holds(t.o) && run && stats->in[1]->type == HAP_F32;
+    if (*done) CUDA_TRY(run(x, t, 0, done));
     if (!*done) return NULL;
     t.a = wide->data, t.b = other ? other->data : NULL, t.more = more ? more->data : NULL;
     t.x = stats->in[1]->data;
     t.dy = view_of(written[0] ? before->out[0] : NULL);
-    t.s1 = view_of(rms ? NULL : stats->out[0]), t.s2 = view_of(stats->out[rms ? 0 : 1]);
+    t.s1 = view_of(rms || !keeps ? NULL : stats->out[0]);
+    t.s2 = view_of(keeps ? stats->out[rms ? 0 : 1] : NULL);
     t.dx = view_of(written[1] ? bwd->out[0] : NULL);
     t.y = view_of(written[2] ? after->out[0] : NULL);
     t.narrow = view_of(cast ? cast->out[0] : NULL);
@@ -529,7 +661,7 @@ const char *cuda_norm_bwd_chain(cuda_context *x, const hap_op_call *const *c, in
         if (!t.part) return why;
     }
     t.each = order.each;
-    CUDA_TRY(run(x, t, (unsigned)order.parts));
+    CUDA_TRY(run(x, t, (unsigned)order.parts, done));
     view to[3];
     int k = 0;
     for (int i = 0; i < t.n_params; i++)

@@ -10,7 +10,8 @@
 // A warp a row of up to CUDA_WARP_COLUMNS entries, several rows a block; else a block a row.
 static inline dim3 row_block(int64_t cols)
 {
-    return cols <= CUDA_WARP_COLUMNS ? dim3(32, CUDA_ROW_WARPS) : dim3(CUDA_ROW_THREADS, 1);
+    const int threads = cuda_row_threads(cols);
+    return dim3((unsigned)threads, threads == 32 ? CUDA_ROW_WARPS : 1);
 }
 
 struct row_size {
@@ -32,8 +33,8 @@ static inline const char *stat_fits(row_size r, const hap_tensor *stat)
 
 struct norm_row {
     row_size r;
-    double n, eps;
-    view sum, m2, w; // sum.p is NULL of RMS norm, w.p may be
+    double n, eps, per_n; // per_n: 1 / n
+    view sum, m2, w;      // sum.p is NULL of RMS norm, w.p may be
 };
 
 static inline bool is_rms(hap_op_id op)
@@ -51,8 +52,8 @@ static inline const char *norm_of(norm_row *o, const hap_op_call *c, int i_x, in
     const hap_tensor *x = c->in[i_x], *w = at < 0 ? NULL : cuda_in(c, at);
     const hap_tensor *sum = rms ? NULL : c->in[i_x + 1], *m2 = c->in[rms ? i_x + 1 : i_x + 2];
     cuda_axis a = cuda_axis_of(x, x->rank - 1);
-    *o = {rows_of(x), (double)cuda_axis_size(&a), c->attr[0].f, view_of(sum), view_of(m2),
-          view_of(w)};
+    const double n = (double)cuda_axis_size(&a);
+    *o = {rows_of(x), n, c->attr[0].f, 1 / n, view_of(sum), view_of(m2), view_of(w)};
     if (!rms) CUDA_TRY(stat_fits(o->r, sum));
     CUDA_TRY(stat_fits(o->r, m2));
     if (w && w->elements != o->r.cols)
@@ -131,31 +132,41 @@ template <int V> __device__ inline void weigh_vec(const norm_row &o, int64_t j, 
         u[e] = __fmul_rn(u[e], k[e]);
 }
 
-// Sums of u and of u xhat.
-template <int V>
-__device__ inline void stats_vec(const float (&u)[V], const float (&v)[V], float mean, float rstd,
-                                 float *a, float *b)
+// v = x on entry, xhat on return.
+template <int V> __device__ inline void hat_vec(float mean, float rstd, float (&v)[V])
 {
     for (int e = 0; e < V; e++)
-        *a = __fadd_rn(*a, u[e]), *b = __fmaf_rn(u[e], hat(v[e], mean, rstd), *b);
+        v[e] = hat(v[e], mean, rstd);
+}
+
+// Sums of u and of u xhat, and what they are on the average of the row.
+template <int V>
+__device__ inline void stats_vec(const float (&u)[V], const float (&xhat)[V], float *a, float *b)
+{
+    for (int e = 0; e < V; e++)
+        *a = __fadd_rn(*a, u[e]), *b = __fmaf_rn(u[e], xhat[e], *b);
+}
+
+__device__ inline float row_mean(const norm_row &o, float sum)
+{
+    return (float)((double)sum * o.per_n);
 }
 
 // u = rstd (u - a - xhat b).
 template <int V>
-__device__ inline void grad_vec(float (&u)[V], const float (&v)[V], float mean, float rstd, float a,
-                                float b)
+__device__ inline void grad_vec(float (&u)[V], const float (&xhat)[V], float rstd, float a, float b)
 {
     for (int e = 0; e < V; e++)
-        u[e] = __fmul_rn(rstd, __fmaf_rn(-hat(v[e], mean, rstd), b, __fsub_rn(u[e], a)));
+        u[e] = __fmul_rn(rstd, __fmaf_rn(-xhat[e], b, __fsub_rn(u[e], a)));
 }
 
 // Adds dy xhat to w and dy to b.
 template <int V>
-__device__ inline void param_vec(const float (&dy)[V], const float (&v)[V], float mean, float rstd,
-                                 float (&w)[V], float (&b)[V])
+__device__ inline void param_vec(const float (&dy)[V], const float (&xhat)[V], float (&w)[V],
+                                 float (&b)[V])
 {
     for (int e = 0; e < V; e++)
-        w[e] = __fmaf_rn(dy[e], hat(v[e], mean, rstd), w[e]), b[e] = __fadd_rn(b[e], dy[e]);
+        w[e] = __fmaf_rn(dy[e], xhat[e], w[e]), b[e] = __fadd_rn(b[e], dy[e]);
 }
 
 #endif

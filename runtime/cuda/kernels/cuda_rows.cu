@@ -293,7 +293,7 @@ const char *cuda_ce_chain(cuda_context *x, const hap_op_call *const *c, int n, u
     CUDA_CALL(cudaDeviceGetAttribute(&room, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     room -= 1 << 10; // over_block's
     bool wide = bytes > room;
-    *done = t.r.rows > 0 && t.r.cols > CUDA_WARP_COLUMNS && cuda_is_float(a->type) &&
+    *done = t.r.rows > 0 && cuda_row_threads(t.r.cols) == CE_THREADS && cuda_is_float(a->type) &&
             (!wide || ce_takes_wide(x, c, n)) && max->type == HAP_F32 && sum->type == HAP_F32 && max->elements == t.r.rows &&
             sum->elements == t.r.rows;
     if (!*done) return NULL;
