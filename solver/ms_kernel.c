@@ -443,29 +443,123 @@ AVX512 static void min_rows_avx512(double *restrict out, const double *restrict 
         columns_avx512(out, b, c, NULL, own, inner);
 }
 
+// Rows of at most 28 cells, whole vectors and perhaps half of one, without masks. Every other row
+// has a minimum of its own: a single one would wait for itself.
+INLINE AVX512 void padded_rows_avx512(double *out, const double *h, const double *c, int own,
+                                      int inner, int whole, bool half)
+{
+    __m512d m[2][3];
+    __m256d e[2];
+    for (int w = 0; w < 2; w++) {
+        for (int j = 0; j < whole; j++)
+            m[w][j] = _mm512_set1_pd((double)INFINITY);
+        e[w] = _mm256_set1_pd((double)INFINITY);
+    }
+    int x = 0;
+    for (; x + 1 < own; x += 2, c += 2 * inner) {
+        __m512d even = _mm512_set1_pd(h[x]), odd = _mm512_set1_pd(h[x + 1]);
+        for (int j = 0; j < whole; j++) {
+            m[0][j] = _mm512_min_pd(_mm512_add_pd(even, _mm512_loadu_pd(c + 8 * j)), m[0][j]);
+            m[1][j] =
+                _mm512_min_pd(_mm512_add_pd(odd, _mm512_loadu_pd(c + inner + 8 * j)), m[1][j]);
+        }
+        if (!half) continue;
+        const double *end = c + 8 * whole;
+        e[0] =
+            _mm256_min_pd(_mm256_add_pd(_mm512_castpd512_pd256(even), _mm256_loadu_pd(end)), e[0]);
+        e[1] = _mm256_min_pd(
+            _mm256_add_pd(_mm512_castpd512_pd256(odd), _mm256_loadu_pd(end + inner)), e[1]);
+    }
+    if (x < own) {
+        __m512d even = _mm512_set1_pd(h[x]);
+        for (int j = 0; j < whole; j++)
+            m[0][j] = _mm512_min_pd(_mm512_add_pd(even, _mm512_loadu_pd(c + 8 * j)), m[0][j]);
+        if (half)
+            e[0] = _mm256_min_pd(
+                _mm256_add_pd(_mm512_castpd512_pd256(even), _mm256_loadu_pd(c + 8 * whole)), e[0]);
+    }
+    for (int j = 0; j < whole; j++)
+        _mm512_storeu_pd(out + 8 * j, _mm512_min_pd(m[1][j], m[0][j]));
+    if (half) _mm256_storeu_pd(out + 8 * whole, _mm256_min_pd(e[1], e[0]));
+}
+
+// The same of any multiple of four cells.
+INLINE AVX512 void padded_columns_avx512(double *out, const double *h, const double *c, int own,
+                                         int inner)
+{
+    switch (inner) {
+    case 4:
+        padded_rows_avx512(out, h, c, own, 4, 0, true);
+        return;
+    case 8:
+        padded_rows_avx512(out, h, c, own, 8, 1, false);
+        return;
+    case 12:
+        padded_rows_avx512(out, h, c, own, 12, 1, true);
+        return;
+    case 16:
+        padded_rows_avx512(out, h, c, own, 16, 2, false);
+        return;
+    case 20:
+        padded_rows_avx512(out, h, c, own, 20, 2, true);
+        return;
+    case 24:
+        padded_rows_avx512(out, h, c, own, 24, 3, false);
+        return;
+    case 28:
+        padded_rows_avx512(out, h, c, own, 28, 3, true);
+        return;
+    default:
+        columns_avx512(out, h, c, NULL, own, inner);
+    }
+}
+
+// th and h of padded states: whole vectors, and perhaps half of one.
+INLINE AVX512 void sum_halves_avx512(const ms_visit *v, double *th, int n)
+{
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m512d x = _mm512_loadu_pd(v->u + i);
+        for (int k = 0; k < v->n_halves; k++)
+            x = _mm512_add_pd(x, _mm512_loadu_pd(v->half[k].own + i));
+        _mm512_storeu_pd(th + i, x);
+    }
+    if (i == n) return;
+    __m256d x = _mm256_loadu_pd(v->u + i);
+    for (int k = 0; k < v->n_halves; k++)
+        x = _mm256_add_pd(x, _mm256_loadu_pd(v->half[k].own + i));
+    _mm256_storeu_pd(th + i, x);
+}
+
+INLINE AVX512 void hand_over_avx512(const double *th, double *own, double *h, double share, int n,
+                                    bool settle)
+{
+    __m512d s = _mm512_set1_pd(share), sign = _mm512_set1_pd(-0.0);
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m512d x =
+            _mm512_sub_pd(_mm512_mul_pd(s, _mm512_loadu_pd(th + i)), _mm512_loadu_pd(own + i));
+        _mm512_storeu_pd(h + i, x);
+        if (settle) _mm512_storeu_pd(own + i, _mm512_xor_pd(x, sign));
+    }
+    if (i == n) return;
+    __m256d x = _mm256_sub_pd(_mm256_mul_pd(_mm512_castpd512_pd256(s), _mm256_loadu_pd(th + i)),
+                              _mm256_loadu_pd(own + i));
+    _mm256_storeu_pd(h + i, x);
+    if (settle) _mm256_storeu_pd(own + i, _mm256_xor_pd(x, _mm512_castpd512_pd256(sign)));
+}
+
 AVX512 static void visit_avx512(const ms_visit *v, double *restrict th, double *restrict h,
                                 bool settle)
 {
-    __m512d s = _mm512_set1_pd(v->share), sign = _mm512_set1_pd(-0.0);
     int n = ms_padded(v->n);
-    for (int i = 0; i < n; i += 8) {
-        __mmask8 some = first_avx512(n - i);
-        __m512d x = _mm512_maskz_loadu_pd(some, v->u + i);
-        for (int k = 0; k < v->n_halves; k++)
-            x = _mm512_add_pd(x, _mm512_maskz_loadu_pd(some, v->half[k].own + i));
-        _mm512_mask_storeu_pd(th + i, some, x);
-    }
+    sum_halves_avx512(v, th, n);
     for (int k = 0; k < v->n_halves; k++) {
         const ms_half *e = &v->half[k];
         if ((e->other > v->v) == v->back) continue;
-        for (int i = 0; i < n; i += 8) {
-            __mmask8 some = first_avx512(n - i);
-            __m512d x = _mm512_sub_pd(_mm512_mul_pd(s, _mm512_maskz_loadu_pd(some, th + i)),
-                                      _mm512_maskz_loadu_pd(some, e->own + i));
-            _mm512_mask_storeu_pd(h + i, some, x);
-            if (settle) _mm512_mask_storeu_pd(e->own + i, some, _mm512_xor_pd(x, sign));
-        }
-        columns_avx512(e->to, h, e->table, NULL, v->n, e->width);
+        hand_over_avx512(th, e->own, h, v->share, n, settle);
+
+        padded_columns_avx512(e->to, h, e->table, v->n, e->width);
     }
 }
 
