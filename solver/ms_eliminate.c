@@ -263,8 +263,8 @@ static uint64_t structure_of(const ms_problem *p)
 }
 
 // Both greedy orders are planned to the end, unless the first is cheap; the one with less work
-// stays. One step of the second that takes more than all of the first ends it. Whether the plan
-// that s is left with is that of *o.
+// stays. One that takes more than may be done, or than the other, ends as soon as that shows.
+// Whether the plan that s is left with is that of *o.
 static bool find_order(solve *s, double max_work, ms_order *o)
 {
     int n_vars = s->p->n_vars;

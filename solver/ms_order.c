@@ -31,6 +31,8 @@ typedef struct graph {
     int *merged, *met, *beside; // scratch: a list, and numbers by variable
     HB_VEC(entry) heap;
     int rule;
+    HB_VEC(double) large; // works of eliminations, each once
+    double large_sum;
 } graph;
 
 static int64_t tie_of(int depth, int var)
@@ -185,6 +187,18 @@ static double work_of(const graph *g, const ms_live *live, int v)
     return work;
 }
 
+// Equal eliminations are one step of the plan and take as much; so works that differ are those of
+// several steps, and the plan takes at least their sum. Small ones are left out.
+static bool too_much(graph *g, double work, double max_work)
+{
+    if (work * g->n <= max_work) return false;
+    for (int i = 0; i < g->large.n; i++)
+        if (g->large.p[i] == work) return false;
+    HB_PUSH(g->arena, &g->large, work);
+    g->large_sum += work;
+    return g->large_sum > max_work;
+}
+
 static void sort_unique(int *q, int *n)
 {
     int m = 0;
@@ -250,7 +264,7 @@ int ms_greedy(const ms_problem *p, const ms_live *live, int rule, double max_wor
         entry e = pop(&g);
         int v = var_of(&e);
         if (g.stamp[v] != e.stamp) continue;
-        if (work_of(&g, live, v) > max_work) {
+        if (too_much(&g, work_of(&g, live, v), max_work)) {
             hb_arena_free(arena);
             return -1;
         }
