@@ -443,8 +443,8 @@ AVX512 static void min_rows_avx512(double *restrict out, const double *restrict 
         columns_avx512(out, b, c, NULL, own, inner);
 }
 
-// Rows of at most 28 cells, whole vectors and perhaps half of one, without masks. Every other row
-// has a minimum of its own: a single one would wait for itself.
+// Rows of at most three whole vectors and perhaps half of one, without masks. Every other row has a
+// minimum of its own: a single one would wait for itself.
 INLINE AVX512 void padded_rows_avx512(double *out, const double *h, const double *c, int own,
                                       int inner, int whole, bool half)
 {
@@ -487,31 +487,24 @@ INLINE AVX512 void padded_rows_avx512(double *out, const double *h, const double
 INLINE AVX512 void padded_columns_avx512(double *out, const double *h, const double *c, int own,
                                          int inner)
 {
-    switch (inner) {
-    case 4:
-        padded_rows_avx512(out, h, c, own, 4, 0, true);
-        return;
-    case 8:
-        padded_rows_avx512(out, h, c, own, 8, 1, false);
-        return;
-    case 12:
-        padded_rows_avx512(out, h, c, own, 12, 1, true);
-        return;
-    case 16:
-        padded_rows_avx512(out, h, c, own, 16, 2, false);
-        return;
-    case 20:
-        padded_rows_avx512(out, h, c, own, 20, 2, true);
-        return;
-    case 24:
-        padded_rows_avx512(out, h, c, own, 24, 3, false);
-        return;
-    case 28:
-        padded_rows_avx512(out, h, c, own, 28, 3, true);
-        return;
-    default:
+    bool half = inner % 8 != 0;
+    int whole = inner / 8;
+    if (whole > 3)
         columns_avx512(out, h, c, NULL, own, inner);
-    }
+    else if (whole == 3 && half)
+        padded_rows_avx512(out, h, c, own, inner, 3, true);
+    else if (whole == 3)
+        padded_rows_avx512(out, h, c, own, inner, 3, false);
+    else if (whole == 2 && half)
+        padded_rows_avx512(out, h, c, own, inner, 2, true);
+    else if (whole == 2)
+        padded_rows_avx512(out, h, c, own, inner, 2, false);
+    else if (whole == 1 && half)
+        padded_rows_avx512(out, h, c, own, inner, 1, true);
+    else if (whole == 1)
+        padded_rows_avx512(out, h, c, own, inner, 1, false);
+    else
+        padded_rows_avx512(out, h, c, own, inner, 0, true);
 }
 
 // th and h of padded states: whole vectors, and perhaps half of one.
@@ -667,7 +660,7 @@ AVX512 static void min_many_avx512(double *restrict out, const ms_many *m)
         many_of_avx512(out, m, 1);
     else if (m->inner <= 16)
         many_of_avx512(out, m, 2);
-    else if (m->inner <= 24)
+    else if (m->inner <= 3 * 8)
         many_of_avx512(out, m, 3);
     else
         min_many_by(&avx512, out, m);

@@ -378,6 +378,54 @@ START_TEST(kernels_give_the_same_bits)
 }
 END_TEST
 
+// A variable's visit: what it hands to its edges, and what it leaves of its own.
+START_TEST(kernels_visit_alike)
+{
+    enum { HALVES = 3, MOST = 48 };
+    state = 29;
+    for (int round = 0; round < 300; round++) {
+        int n = 1 + (int)draw(20), wide = ms_padded(n);
+        ms_visit v = {.v = 1, .n = n, .n_halves = HALVES, .back = draw(2), .share = 0.5};
+        ms_half half[HALVES];
+        double *u = HB_ARRAY(arena, double, wide), *want[2 * HALVES] = {0};
+        for (int i = 0; i < n; i++)
+            u[i] = draw(1000);
+        v.u = u;
+        v.half = half;
+        double *own = HB_ARRAY(arena, double, HALVES *wide);
+        for (int k = 0; k < HALVES; k++) {
+            int width = ms_padded(1 + (int)draw(MOST - 4));
+            double *table = HB_ARRAY(arena, double, wide *width);
+            for (int i = 0; i < n * width; i++)
+                table[i] = (double)draw(1u << 30) / (1 << 20);
+            for (int i = 0; i < n; i++)
+                own[k * wide + i] = (double)draw(1u << 30) / (1 << 20) - 500;
+            half[k] = (ms_half){.table = table, .other = k == 0 ? 0 : 2, .width = width};
+        }
+        for (int which = 0; ms_kernels_of(which); which++)
+            for (int settle = 0; settle < 2; settle++) {
+                double *th = HB_ARRAY(arena, double, wide), *h = HB_ARRAY(arena, double, wide);
+                double *mine = hb_copy(arena, own, sizeof *own * (size_t)(HALVES * wide)),
+                       *to = HB_ARRAY(arena, double, HALVES *MOST);
+                for (int k = 0; k < HALVES; k++) {
+                    half[k].own = mine + k * wide;
+                    half[k].to = to + k * MOST;
+                }
+                ms_kernels_of(which)->visit(&v, th, h, settle);
+                if (which == 0) {
+                    want[2 * settle] = to;
+                    want[2 * settle + 1] = mine;
+                    continue;
+                }
+                ck_assert(memcmp(to, want[2 * settle], sizeof *to * HALVES * MOST) == 0);
+                for (int k = 0; k < HALVES; k++)
+                    ck_assert(memcmp(mine + k * wide, want[2 * settle + 1] + k * wide,
+                                     sizeof *mine * (size_t)n) == 0);
+            }
+    }
+}
+END_TEST
+
 START_TEST(nan_is_a_bug)
 {
     double cell[] = {nan(""), 1}, value;
@@ -416,6 +464,7 @@ int main(void)
     tcase_add_test(c, too_large_is_said);
     tcase_add_test(c, equal_parts_are_solved_once);
     tcase_add_test(c, kernels_give_the_same_bits);
+    tcase_add_test(c, kernels_visit_alike);
     tcase_add_exit_test(c, nan_is_a_bug, 4);
     tcase_add_exit_test(c, nan_is_a_bug_of_the_dual_too, 4);
     suite_add_tcase(s, c);
