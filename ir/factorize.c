@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct {
-    hb_arena *a;
+    hb_arena *a, *scratch; // scratch: of atoms, dims, frames and cls, which end with the work
     const ir_graph *g;
     ir_atoms *s;
     ir_dim_atoms *dims; // by tensor
@@ -21,8 +21,8 @@ typedef struct {
 static void make_atoms(work *w)
 {
     const ir_graph *g = w->g;
-    w->s = ir_atoms_new(w->a);
-    w->dims = HB_ARRAY(w->a, ir_dim_atoms, g->tensors.n);
+    w->s = ir_atoms_new(w->scratch);
+    w->dims = HB_ARRAY(w->scratch, ir_dim_atoms, g->tensors.n);
     for (int t = 0; t < g->tensors.n; t++) {
         for (int d = 0; d < g->tensors.p[t].rank; d++) {
             int64_t size = g->tensors.p[t].dim[d];
@@ -30,10 +30,10 @@ static void make_atoms(work *w)
         }
         ir_atoms_guard(w->s, g->tensors.p[t].rank, w->dims[t]);
     }
-    w->frame = HB_ARRAY(w->a, ir_frame, g->nodes.n);
+    w->frame = HB_ARRAY(w->scratch, ir_frame, g->nodes.n);
     for (int i = 0; i < g->nodes.n; i++) {
         ir_frame *f = &w->frame[i];
-        ir_frame_of(w->a, g, i, f);
+        ir_frame_of(w->scratch, g, i, f);
         for (int k = 0; k < f->n; k++)
             f->atom[k] = f->size[k] > 1 ? ir_atom(w->s, f->size[k]) : -1;
     }
@@ -95,9 +95,9 @@ static void number_classes(work *w)
 {
     const ir_graph *g = w->g;
     int n = ir_atoms_count(w->s), unit = -1;
-    w->cls = HB_ARRAY(w->a, int, n + 1);
+    w->cls = HB_ARRAY(w->scratch, int, n + 1);
     memset(w->cls, -1, sizeof(int) * (size_t)n);
-    w->f->cls = HB_ARRAY(w->a, ir_class, n + 1);
+    w->f->cls = HB_ARRAY(w->scratch, ir_class, n + 1); // as many as atoms at most
     w->f->dim = hb_alloc(w->a, sizeof *w->f->dim * (size_t)(g->tensors.n + 1));
     for (int t = 0; t < g->tensors.n; t++) {
         for (int d = 0; d < g->tensors.p[t].rank; d++) {
@@ -128,6 +128,7 @@ static void number_classes(work *w)
                 class_of(w, l.atom[j]);
         }
     }
+    w->f->cls = hb_copy(w->a, w->f->cls, sizeof *w->f->cls * (size_t)w->f->n_classes);
     for (int t = 0; t < g->tensors.n; t++)
         if (g->tensors.p[t].kind == IR_INPUT && g->tensors.p[t].batch >= 0) {
             const ir_dim_factors *df = &w->f->dim[t][g->tensors.p[t].batch];
@@ -221,7 +222,7 @@ static void name_classes(work *w)
 
 ir_factors *ir_factorize(hb_arena *a, const ir_graph *g)
 {
-    work w = {.a = a, .g = g, .f = HB_NEW(a, ir_factors)};
+    work w = {.a = a, .scratch = hb_arena_new(), .g = g, .f = HB_NEW(a, ir_factors)};
     make_atoms(&w);
     while (pass(&w))
         ;
@@ -235,6 +236,7 @@ ir_factors *ir_factorize(hb_arena *a, const ir_graph *g)
     settle_whole(&w);
     settle_windows(&w);
     name_classes(&w);
+    hb_arena_free(w.scratch);
     w.f->joined = ir_joined(a, g);
     return w.f;
 }

@@ -61,7 +61,7 @@ void ms_step_run(ms_tables *t, const ms_step *s, double *out, hb_arena *scratch)
 // --- orders (ms_order.c) ---
 enum { MS_MIN_WEIGHT, MS_MIN_FILL, MS_N_RULES };
 // Fills seq with the variables of more than one live state in a greedy order; gives their number,
-// or -1 if one of them alone would take more than max_work additions.
+// or -1 if those that differ would take more than max_work additions.
 int ms_greedy(const ms_problem *p, const ms_live *live, int rule, double max_work, int *seq);
 
 // ms_solve, but MS_TOO_LARGE also when it would take more than max_work additions.

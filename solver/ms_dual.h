@@ -42,6 +42,7 @@ typedef struct ms_dual {
 // Messages from solve to solve (ms_warm.c); a NULL ms_warm has none and keeps none. The cache's, or
 // a new one.
 ms_warm *ms_warm_of(hb_arena *a, ms_warm **cache);
+// Saved are those of the problem that was loaded last.
 void ms_warm_load(ms_warm *w, const ms_problem *p, const ms_names *names, ms_messages *m);
 void ms_warm_save(ms_warm *w, const ms_problem *p, const ms_names *names, const ms_messages *m);
 

@@ -263,21 +263,27 @@ static uint64_t structure_of(const ms_problem *p)
 }
 
 // Both greedy orders are planned to the end, unless the first is cheap; the one with less work
-// stays.
-static void find_order(solve *s, double max_work, ms_order *o)
+// stays. One that takes more than may be done, or than the other, ends as soon as that shows.
+// Whether the plan that s is left with is that of *o.
+static bool find_order(solve *s, double max_work, ms_order *o)
 {
     int n_vars = s->p->n_vars;
+    bool planned = false;
     o->work = (double)INFINITY;
     for (int rule = 0; rule < MS_N_RULES && o->work > MS_CHEAP_ORDER; rule++) {
-        s->seq = HB_ARRAY(s->arena, int, n_vars);
-        s->n_seq = ms_greedy(s->p, s->live, rule, max_work, s->seq);
-        if (s->n_seq < 0) continue;
-        plan(s);
+        int *seq = HB_ARRAY(s->arena, int, n_vars);
+        int n = ms_greedy(s->p, s->live, rule, fmin(max_work, o->work), seq);
+        if (n < 0) continue;
+        s->seq = seq;
+        s->n_seq = n;
+        bool fits = plan(s);
+        planned = fits && s->work < o->work;
         if (s->work >= o->work) continue;
         memcpy(o->seq, s->seq, sizeof *s->seq * (size_t)s->n_seq);
         o->n = s->n_seq;
         o->work = s->work;
     }
+    return planned;
 }
 
 // The cached order without the variables folded today; those that were folded when it was made
@@ -360,15 +366,20 @@ static ms_status solve_in(solve *s, hb_arena *keep, uint64_t max_cells, double m
         int *old_seq = s->seq, old_n = s->n_seq;
         o->seq = HB_ARRAY(keep, int, s->p->n_vars);
         o->structure = structure;
-        find_order(s, max_work, o);
+        bool planned = find_order(s, max_work, o);
         if (o->work > old) {
             memcpy(o->seq, old_seq, sizeof *old_seq * (size_t)old_n);
             o->n = old_n;
             o->work = old;
+            planned = false;
         }
         if (isinf(o->work)) return MS_TOO_LARGE;
-        use_order(s, o);
-        fits = plan(s);
+        if (!planned) {
+            use_order(s, o);
+            fits = plan(s);
+        } else {
+            fits = true;
+        }
     }
     double most = fmin((double)(max_cells ? max_cells : (uint64_t)MS_MAX_CELLS), INT32_MAX);
     if (!fits || s->cells > most || s->work > max_work) return MS_TOO_LARGE;

@@ -29,6 +29,19 @@ static void min_rows_plain(double *restrict out, const double *restrict b, const
     }
 }
 
+static void min_many_by(const ms_kernels *kernels, double *out, const ms_many *m)
+{
+    const double *b[2] = {m->b[0], m->b[1]}, *c[2] = {m->c[0], m->c[1]};
+    for (int t = 0; t < m->times; t++, out += m->inner) {
+        if (b[1]) kernels->add(m->sum, b[0], b[1], m->own);
+        kernels->min_rows(out, b[1] ? m->sum : b[0], c[0], c[1], m->own, m->inner);
+        for (int i = 0; i < 2; i++) {
+            b[i] = b[i] ? b[i] + m->b_step[i] : NULL;
+            c[i] = c[i] ? c[i] + m->c_step[i] : NULL;
+        }
+    }
+}
+
 static void visit_plain(const ms_visit *v, double *restrict th, double *restrict h, bool settle)
 {
     int n = ms_padded(v->n);
@@ -108,9 +121,22 @@ static bool costs_plain(const double *p, size_t n)
     return all;
 }
 
+static void add_plain(double *out, const double *x, const double *y, int n)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = x[i] + y[i];
+}
+
+static const ms_kernels plain;
+
+static void min_many_plain(double *restrict out, const ms_many *m)
+{
+    min_many_by(&plain, out, m);
+}
+
 static const ms_kernels plain = {
-    min_rows_plain, visit_plain,    least_plain, least_difference_plain,
-    rooms_plain,    cheapest_plain, turn_plain,  costs_plain};
+    min_rows_plain, min_many_plain, visit_plain, least_plain, least_difference_plain,
+    rooms_plain,    cheapest_plain, turn_plain,  costs_plain, add_plain};
 
 #if MS_HAVE_AVX
 
@@ -339,8 +365,25 @@ AVX2 static bool costs_avx2(const double *p, size_t n)
     return _mm256_movemask_pd(all) == 0xf && costs_plain(p + i, n - i);
 }
 
-static const ms_kernels avx2 = {min_rows_avx2, visit_avx2,    least_avx2, least_difference_avx2,
-                                rooms_avx2,    cheapest_avx2, turn_avx2,  costs_avx2};
+AVX2 static void add_avx2(double *out, const double *x, const double *y, int n)
+{
+    int i = 0;
+    for (; i + 4 <= n; i += 4)
+        _mm256_storeu_pd(out + i, _mm256_add_pd(_mm256_loadu_pd(x + i), _mm256_loadu_pd(y + i)));
+    for (; i < n; i++)
+        out[i] = x[i] + y[i];
+}
+
+static const ms_kernels avx2;
+
+static void min_many_avx2(double *restrict out, const ms_many *m)
+{
+    min_many_by(&avx2, out, m);
+}
+
+static const ms_kernels avx2 = {
+    min_rows_avx2, min_many_avx2, visit_avx2, least_avx2, least_difference_avx2,
+    rooms_avx2,    cheapest_avx2, turn_avx2,  costs_avx2, add_avx2};
 
 // --- AVX-512: eight cells at a time, the last ones by a mask ---
 
@@ -400,29 +443,116 @@ AVX512 static void min_rows_avx512(double *restrict out, const double *restrict 
         columns_avx512(out, b, c, NULL, own, inner);
 }
 
+// Rows of at most three whole vectors and perhaps half of one, without masks. Every other row has a
+// minimum of its own: a single one would wait for itself.
+INLINE AVX512 void padded_rows_avx512(double *out, const double *h, const double *c, int own,
+                                      int inner, int whole, bool half)
+{
+    __m512d m[2][3];
+    __m256d e[2];
+    for (int w = 0; w < 2; w++) {
+        for (int j = 0; j < whole; j++)
+            m[w][j] = _mm512_set1_pd((double)INFINITY);
+        e[w] = _mm256_set1_pd((double)INFINITY);
+    }
+    int x = 0;
+    for (; x + 1 < own; x += 2, c += 2 * inner) {
+        __m512d even = _mm512_set1_pd(h[x]), odd = _mm512_set1_pd(h[x + 1]);
+        for (int j = 0; j < whole; j++) {
+            m[0][j] = _mm512_min_pd(_mm512_add_pd(even, _mm512_loadu_pd(c + 8 * j)), m[0][j]);
+            m[1][j] =
+                _mm512_min_pd(_mm512_add_pd(odd, _mm512_loadu_pd(c + inner + 8 * j)), m[1][j]);
+        }
+        if (!half) continue;
+        const double *end = c + 8 * whole;
+        e[0] =
+            _mm256_min_pd(_mm256_add_pd(_mm512_castpd512_pd256(even), _mm256_loadu_pd(end)), e[0]);
+        e[1] = _mm256_min_pd(
+            _mm256_add_pd(_mm512_castpd512_pd256(odd), _mm256_loadu_pd(end + inner)), e[1]);
+    }
+    if (x < own) {
+        __m512d even = _mm512_set1_pd(h[x]);
+        for (int j = 0; j < whole; j++)
+            m[0][j] = _mm512_min_pd(_mm512_add_pd(even, _mm512_loadu_pd(c + 8 * j)), m[0][j]);
+        if (half)
+            e[0] = _mm256_min_pd(
+                _mm256_add_pd(_mm512_castpd512_pd256(even), _mm256_loadu_pd(c + 8 * whole)), e[0]);
+    }
+    for (int j = 0; j < whole; j++)
+        _mm512_storeu_pd(out + 8 * j, _mm512_min_pd(m[1][j], m[0][j]));
+    if (half) _mm256_storeu_pd(out + 8 * whole, _mm256_min_pd(e[1], e[0]));
+}
+
+// The same of any multiple of four cells.
+INLINE AVX512 void padded_columns_avx512(double *out, const double *h, const double *c, int own,
+                                         int inner)
+{
+    bool half = inner % 8 != 0;
+    int whole = inner / 8;
+    if (whole > 3)
+        columns_avx512(out, h, c, NULL, own, inner);
+    else if (whole == 3 && half)
+        padded_rows_avx512(out, h, c, own, inner, 3, true);
+    else if (whole == 3)
+        padded_rows_avx512(out, h, c, own, inner, 3, false);
+    else if (whole == 2 && half)
+        padded_rows_avx512(out, h, c, own, inner, 2, true);
+    else if (whole == 2)
+        padded_rows_avx512(out, h, c, own, inner, 2, false);
+    else if (whole == 1 && half)
+        padded_rows_avx512(out, h, c, own, inner, 1, true);
+    else if (whole == 1)
+        padded_rows_avx512(out, h, c, own, inner, 1, false);
+    else
+        padded_rows_avx512(out, h, c, own, inner, 0, true);
+}
+
+// th and h of padded states: whole vectors, and perhaps half of one.
+INLINE AVX512 void sum_halves_avx512(const ms_visit *v, double *th, int n)
+{
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m512d x = _mm512_loadu_pd(v->u + i);
+        for (int k = 0; k < v->n_halves; k++)
+            x = _mm512_add_pd(x, _mm512_loadu_pd(v->half[k].own + i));
+        _mm512_storeu_pd(th + i, x);
+    }
+    if (i == n) return;
+    __m256d x = _mm256_loadu_pd(v->u + i);
+    for (int k = 0; k < v->n_halves; k++)
+        x = _mm256_add_pd(x, _mm256_loadu_pd(v->half[k].own + i));
+    _mm256_storeu_pd(th + i, x);
+}
+
+INLINE AVX512 void hand_over_avx512(const double *th, double *own, double *h, double share, int n,
+                                    bool settle)
+{
+    __m512d s = _mm512_set1_pd(share), sign = _mm512_set1_pd(-0.0);
+    int i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m512d x =
+            _mm512_sub_pd(_mm512_mul_pd(s, _mm512_loadu_pd(th + i)), _mm512_loadu_pd(own + i));
+        _mm512_storeu_pd(h + i, x);
+        if (settle) _mm512_storeu_pd(own + i, _mm512_xor_pd(x, sign));
+    }
+    if (i == n) return;
+    __m256d x = _mm256_sub_pd(_mm256_mul_pd(_mm512_castpd512_pd256(s), _mm256_loadu_pd(th + i)),
+                              _mm256_loadu_pd(own + i));
+    _mm256_storeu_pd(h + i, x);
+    if (settle) _mm256_storeu_pd(own + i, _mm256_xor_pd(x, _mm512_castpd512_pd256(sign)));
+}
+
 AVX512 static void visit_avx512(const ms_visit *v, double *restrict th, double *restrict h,
                                 bool settle)
 {
-    __m512d s = _mm512_set1_pd(v->share), sign = _mm512_set1_pd(-0.0);
     int n = ms_padded(v->n);
-    for (int i = 0; i < n; i += 8) {
-        __mmask8 some = first_avx512(n - i);
-        __m512d x = _mm512_maskz_loadu_pd(some, v->u + i);
-        for (int k = 0; k < v->n_halves; k++)
-            x = _mm512_add_pd(x, _mm512_maskz_loadu_pd(some, v->half[k].own + i));
-        _mm512_mask_storeu_pd(th + i, some, x);
-    }
+    sum_halves_avx512(v, th, n);
     for (int k = 0; k < v->n_halves; k++) {
         const ms_half *e = &v->half[k];
         if ((e->other > v->v) == v->back) continue;
-        for (int i = 0; i < n; i += 8) {
-            __mmask8 some = first_avx512(n - i);
-            __m512d x = _mm512_sub_pd(_mm512_mul_pd(s, _mm512_maskz_loadu_pd(some, th + i)),
-                                      _mm512_maskz_loadu_pd(some, e->own + i));
-            _mm512_mask_storeu_pd(h + i, some, x);
-            if (settle) _mm512_mask_storeu_pd(e->own + i, some, _mm512_xor_pd(x, sign));
-        }
-        columns_avx512(e->to, h, e->table, NULL, v->n, e->width);
+        hand_over_avx512(th, e->own, h, v->share, n, settle);
+
+        padded_columns_avx512(e->to, h, e->table, v->n, e->width);
     }
 }
 
@@ -468,8 +598,77 @@ AVX512 static void rooms_avx512(double *restrict room, uint64_t *restrict may, d
     }
 }
 
-static const ms_kernels avx512 = {min_rows_avx512, visit_avx512,  least_avx2, least_difference_avx2,
-                                  rooms_avx512,    cheapest_avx2, turn_avx2,  costs_avx2};
+AVX512 static void add_avx512(double *out, const double *x, const double *y, int n)
+{
+    int i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm512_storeu_pd(out + i, _mm512_add_pd(_mm512_loadu_pd(x + i), _mm512_loadu_pd(y + i)));
+    if (i == n) return;
+    __mmask8 some = first_avx512(n - i);
+    __m512d sum =
+        _mm512_add_pd(_mm512_maskz_loadu_pd(some, x + i), _mm512_maskz_loadu_pd(some, y + i));
+    _mm512_mask_storeu_pd(out + i, some, sum);
+}
+
+// All of it for rows of `width` vectors, the last of them masked.
+INLINE AVX512 void many_avx512(double *out, const ms_many *m, int width, bool two_b, bool two_c)
+{
+    const double *b = m->b[0], *e = m->b[1], *c = m->c[0], *d = m->c[1];
+    int own = m->own, inner = m->inner;
+    __mmask8 last = first_avx512(inner - 8 * (width - 1));
+    for (int t = 0; t < m->times; t++, out += inner) {
+        const double *p = c, *q = d;
+        __m512d least[4];
+        for (int j = 0; j < width; j++)
+            least[j] = _mm512_set1_pd((double)INFINITY);
+        for (int x = 0; x < own; x++, p += inner) {
+            __m512d bx = _mm512_set1_pd(two_b ? b[x] + e[x] : b[x]);
+            for (int j = 0; j < width; j++) {
+                __mmask8 some = j == width - 1 ? last : 0xff;
+                __m512d v = _mm512_add_pd(bx, _mm512_maskz_loadu_pd(some, p + 8 * j));
+                if (two_c) v = _mm512_add_pd(v, _mm512_maskz_loadu_pd(some, q + 8 * j));
+                least[j] = _mm512_min_pd(v, least[j]);
+            }
+            if (two_c) q += inner;
+        }
+        for (int j = 0; j < width; j++)
+            _mm512_mask_storeu_pd(out + 8 * j, j == width - 1 ? last : 0xff, least[j]);
+        b += m->b_step[0];
+        c += m->c_step[0];
+        if (two_b) e += m->b_step[1];
+        if (two_c) d += m->c_step[1];
+    }
+}
+
+INLINE AVX512 void many_of_avx512(double *out, const ms_many *m, int width)
+{
+    if (m->b[1] && m->c[1])
+        many_avx512(out, m, width, true, true);
+    else if (m->b[1])
+        many_avx512(out, m, width, true, false);
+    else if (m->c[1])
+        many_avx512(out, m, width, false, true);
+    else
+        many_avx512(out, m, width, false, false);
+}
+
+static const ms_kernels avx512;
+
+AVX512 static void min_many_avx512(double *restrict out, const ms_many *m)
+{
+    if (m->inner <= 8)
+        many_of_avx512(out, m, 1);
+    else if (m->inner <= 16)
+        many_of_avx512(out, m, 2);
+    else if (m->inner <= 3 * 8)
+        many_of_avx512(out, m, 3);
+    else
+        min_many_by(&avx512, out, m);
+}
+
+static const ms_kernels avx512 = {
+    min_rows_avx512, min_many_avx512, visit_avx512, least_avx2, least_difference_avx2,
+    rooms_avx512,    cheapest_avx2,   turn_avx2,    costs_avx2, add_avx512};
 #endif
 
 const ms_kernels *ms_best_kernels(void)

@@ -40,10 +40,21 @@ typedef struct ms_column {
     double own, times;
 } ms_column;
 
+// Minima over the same states at one place of the outer loops after the other: b and c go on by so
+// many doubles each time.
+typedef struct ms_many {
+    const double *b[2], *c[2]; // [own], [own][inner]; the second ones may be NULL
+    int b_step[2], c_step[2];
+    int own, inner, times;
+    double *sum; // room of own doubles
+} ms_many;
+
 typedef struct ms_kernels {
     // out[i] = min over x < own of b[x] + c[x][i] (+ d[x][i], if d is not NULL), i < inner.
     void (*min_rows)(double *restrict out, const double *restrict b, const double *restrict c,
                      const double *restrict d, int own, int inner);
+    // The same `times` in a row, of b[0] + b[1] and of c[0] + c[1].
+    void (*min_many)(double *restrict out, const ms_many *m);
     // th = u + messages; then to each edge h = share * th - own, to[k] = min over i < n of
     // h[i] + table[i][k]; with `settle` own becomes -h. All rows padded.
     void (*visit)(const ms_visit *v, double *restrict th, double *restrict h, bool settle);
@@ -59,6 +70,7 @@ typedef struct ms_kernels {
     // The transposed table.
     void (*turn)(double *restrict to, const double *restrict p, int rows, int cols);
     bool (*costs)(const double *p, size_t n); // is none of these NaN or -inf?
+    void (*add)(double *out, const double *x, const double *y, int n); // x + y; out may be x
 } ms_kernels;
 
 const ms_kernels *ms_best_kernels(void);

@@ -15,8 +15,8 @@
 // them says so in a bit mask, or else every elimination would walk their long lists.
 
 typedef struct entry {
-    int64_t score;
-    int depth, var, stamp;
+    int64_t score, tie; // tie: depth, then variable
+    int stamp;
 } entry;
 
 typedef struct graph {
@@ -31,13 +31,24 @@ typedef struct graph {
     int *merged, *met, *beside; // scratch: a list, and numbers by variable
     HB_VEC(entry) heap;
     int rule;
+    HB_VEC(double) large; // works of eliminations, each once
+    double large_sum;
 } graph;
 
+static int64_t tie_of(int depth, int var)
+{
+    return (int64_t)depth << 32 | var;
+}
+
+static int var_of(const entry *e)
+{
+    return (int)(e->tie & INT32_MAX);
+}
+
+// Without a branch: which of two comes first is as good as random.
 static bool before(const entry *a, const entry *b)
 {
-    if (a->score != b->score) return a->score < b->score;
-    if (a->depth != b->depth) return a->depth < b->depth;
-    return a->var < b->var;
+    return (a->score < b->score) | ((a->score == b->score) & (a->tie < b->tie));
 }
 
 static void put(graph *g, entry e)
@@ -57,7 +68,7 @@ static entry pop(graph *g)
     for (;;) {
         int c = 2 * i + 1;
         if (c >= n) break;
-        if (c + 1 < n && before(&h[c + 1], &h[c])) c++;
+        if (c + 1 < n) c += before(&h[c + 1], &h[c]);
         if (!before(&h[c], &e)) break;
         h[i] = h[c];
         i = c;
@@ -108,8 +119,9 @@ static void rate(graph *g, int v)
             score += g->log[g->near[v].p[i]];
     }
     entry *e = &g->last[v];
-    if (g->stamp[v] > 0 && e->score == score && e->depth == g->depth[v]) return;
-    *e = (entry){score, g->depth[v], v, ++g->stamp[v]};
+    int64_t tie = tie_of(g->depth[v], v);
+    if (g->stamp[v] > 0 && e->score == score && e->tie == tie) return;
+    *e = (entry){score, tie, ++g->stamp[v]};
     put(g, *e);
 }
 
@@ -125,9 +137,9 @@ static bool merge(graph *g, int u, int v)
         j += b == w;
         if (w != u && w != v) g->merged[n++] = w;
     }
-    g->near[u].n = 0;
-    for (int k = 0; k < n; k++)
-        HB_PUSH(g->arena, &g->near[u], g->merged[k]);
+    if (n > g->near[u].cap) HB_ROOM(g->arena, &g->near[u], 2 * n);
+    memcpy(g->near[u].p, g->merged, sizeof *g->merged * (size_t)n);
+    g->near[u].n = n;
     return n > before_n - 1;
 }
 
@@ -173,6 +185,18 @@ static double work_of(const graph *g, const ms_live *live, int v)
     for (int i = 0; i < g->near[v].n; i++)
         work *= live[g->near[v].p[i]].n;
     return work;
+}
+
+// Equal eliminations are one step of the plan and take as much; so works that differ are those of
+// several steps, and the plan takes at least their sum. Small ones are left out.
+static bool too_much(graph *g, double work, double max_work)
+{
+    if (work * g->n <= max_work) return false;
+    for (int i = 0; i < g->large.n; i++)
+        if (g->large.p[i] == work) return false;
+    HB_PUSH(g->arena, &g->large, work);
+    g->large_sum += work;
+    return g->large_sum > max_work;
 }
 
 static void sort_unique(int *q, int *n)
@@ -238,13 +262,14 @@ int ms_greedy(const ms_problem *p, const ms_live *live, int rule, double max_wor
         if (live[v].n > 1 && !g.stamp[v]) rate(&g, v);
     while (g.heap.n) {
         entry e = pop(&g);
-        if (g.stamp[e.var] != e.stamp) continue;
-        if (work_of(&g, live, e.var) > max_work) {
+        int v = var_of(&e);
+        if (g.stamp[v] != e.stamp) continue;
+        if (too_much(&g, work_of(&g, live, v), max_work)) {
             hb_arena_free(arena);
             return -1;
         }
-        seq[n++] = e.var;
-        eliminate(&g, e.var);
+        seq[n++] = v;
+        eliminate(&g, v);
     }
     for (int h = 0; h < g.n_hubs; h++)
         seq[n++] = g.hub[h];

@@ -12,20 +12,19 @@ typedef struct sum {
     double *buffer;  // of this level
 } sum;
 
-static void add_to(sum *s, const double *p, int n)
+static void add_to(const ms_kernels *kernels, sum *s, const double *p, int n)
 {
     if (!s->p) {
         s->p = p;
         return;
     }
-    for (int i = 0; i < n; i++)
-        s->buffer[i] = s->p[i] + p[i];
+    kernels->add(s->buffer, s->p, p, n);
     s->p = s->buffer;
 }
 
 // A factor in its level, and the outer loops that it depends on.
 typedef struct placed {
-    const double *p;
+    const double *p, *at; // its table, and the cells of the present loops
     bool inner;
     int n;
     struct outer {
@@ -49,22 +48,24 @@ static const double *cell(const placed *f, const int *at)
 }
 
 // Level j's sums from those of level j - 1. At the deepest level the last matrix is left out and
-// returned, for the minimum to add.
-static const double *enter(level *lv, int j, int deepest, const int *at, int own, int inner)
+// returned, for the minimum to add. goes_on: since it was entered last, its last loop alone did.
+static const double *enter(const ms_kernels *kernels, level *lv, int j, int deepest, const int *at,
+                           bool goes_on, int own, int inner)
 {
     level *l = &lv[j];
     const double *last = NULL;
     l->vector.p = j ? lv[j - 1].vector.p : NULL;
     l->matrix.p = j ? lv[j - 1].matrix.p : NULL;
     for (int i = 0; i < l->n; i++) {
-        const double *p = cell(&l->f[i], at);
-        if (!l->f[i].inner) {
-            add_to(&l->vector, p, own);
+        placed *f = &l->f[i];
+        f->at = goes_on ? f->at + f->by[0].stride : cell(f, at);
+        if (!f->inner) {
+            add_to(kernels, &l->vector, f->at, own);
         } else if (j < deepest) {
-            add_to(&l->matrix, p, own * inner);
+            add_to(kernels, &l->matrix, f->at, own * inner);
         } else {
-            if (last) add_to(&l->matrix, last, own * inner);
-            last = p;
+            if (last) add_to(kernels, &l->matrix, last, own * inner);
+            last = f->at;
         }
     }
     return last;
@@ -112,6 +113,31 @@ static void run_alone(ms_tables *t, const ms_step *s, double *out)
     }
 }
 
+// The deepest level as one call, at place 0 of its own loop, where it has no more factors than that
+// takes; else false.
+static bool as_many(const level *lv, const ms_step *s, int deepest, const int *at,
+                    const double *zeros, ms_many *m)
+{
+    const level *l = &lv[deepest];
+    const sum *vector = &lv[deepest - 1].vector, *matrix = &lv[deepest - 1].matrix;
+    int nb = 0, nc = 0;
+    *m = (ms_many){.own = s->own,
+                   .inner = s->size[deepest],
+                   .times = s->size[deepest - 1],
+                   .sum = l->vector.buffer};
+    if (vector->p) m->b[nb++] = vector->p;
+    if (matrix->p) m->c[nc++] = matrix->p;
+    for (int i = 0; i < l->n; i++) {
+        const placed *f = &l->f[i];
+        int *n = f->inner ? &nc : &nb;
+        if (*n == 2) return false;
+        (f->inner ? m->c : m->b)[*n] = cell(f, at);
+        (f->inner ? m->c_step : m->b_step)[(*n)++] = (int)f->by[0].stride;
+    }
+    if (nb == 0) m->b[0] = zeros;
+    return nc > 0;
+}
+
 void ms_step_run(ms_tables *t, const ms_step *s, double *out, hb_arena *scratch)
 {
     if (s->n_loops == 0) {
@@ -130,15 +156,24 @@ void ms_step_run(ms_tables *t, const ms_step *s, double *out, hb_arena *scratch)
     const ms_kernels *kernels = ms_best_kernels();
     const double *last = NULL;
     for (int from = 0;;) {
-        for (int j = from; j <= deepest; j++)
-            last = enter(lv, j, deepest, at, own, inner);
-        const level *l = &lv[deepest];
-        const double *b = l->vector.p ? l->vector.p : zeros;
-        if (l->matrix.p)
-            kernels->min_rows(out, b, l->matrix.p, last, own, inner);
-        else
-            kernels->min_rows(out, b, last, NULL, own, inner);
-        out += inner;
+        ms_many many;
+        for (int j = from; j < deepest; j++)
+            (void)enter(kernels, lv, j, deepest, at, j == from && from > 0, own, inner);
+        if (deepest > 0 && from < deepest && as_many(lv, s, deepest, at, zeros, &many)) {
+            kernels->min_many(out, &many);
+            out += (size_t)many.times * (size_t)inner;
+            at[deepest - 1] = many.times - 1;
+        } else {
+            last =
+                enter(kernels, lv, deepest, deepest, at, deepest == from && from > 0, own, inner);
+            const level *l = &lv[deepest];
+            const double *b = l->vector.p ? l->vector.p : zeros;
+            if (l->matrix.p)
+                kernels->min_rows(out, b, l->matrix.p, last, own, inner);
+            else
+                kernels->min_rows(out, b, last, NULL, own, inner);
+            out += inner;
+        }
         int j = deepest - 1;
         while (j >= 0 && ++at[j] == s->size[j])
             at[j--] = 0;

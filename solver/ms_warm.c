@@ -14,6 +14,8 @@ struct ms_warm {
     hb_arena *arena;
     ms_keys *keys; // variables and domains of the ends
     HB_VEC(pair) pair;
+    const ms_edge *loaded; // of the problem that messages were loaded for
+    HB_VEC(int) at;        // its edges' pairs
 };
 
 ms_warm *ms_warm_of(hb_arena *a, ms_warm **cache)
@@ -27,7 +29,7 @@ ms_warm *ms_warm_of(hb_arena *a, ms_warm **cache)
     return *cache;
 }
 
-static pair *pair_of(ms_warm *w, const ms_names *names, const ms_edge *e)
+static int pair_of(ms_warm *w, const ms_names *names, const ms_edge *e)
 {
     int a = names->var[e->a], b = names->var[e->b], na = names->domain[a], nb = names->domain[b];
     uint32_t key[4] = {(uint32_t)a, (uint32_t)b, (uint32_t)na, (uint32_t)nb};
@@ -37,14 +39,18 @@ static pair *pair_of(ms_warm *w, const ms_names *names, const ms_edge *e)
         pair q = {HB_ARRAY(w->arena, double, na), HB_ARRAY(w->arena, double, nb)};
         HB_PUSH(w->arena, &w->pair, q);
     }
-    return &w->pair.p[id];
+    return id;
 }
 
 void ms_warm_load(ms_warm *w, const ms_problem *p, const ms_names *names, ms_messages *m)
 {
-    for (int k = 0; w && k < p->n_edges; k++) {
+    if (!w) return;
+    w->loaded = p->edge;
+    w->at.n = 0;
+    for (int k = 0; k < p->n_edges; k++) {
         const ms_edge *e = &p->edge[k];
-        const pair *q = pair_of(w, names, e);
+        HB_PUSH(w->arena, &w->at, pair_of(w, names, e));
+        const pair *q = &w->pair.p[w->at.p[k]];
         for (int i = 0; i < p->domain[e->a]; i++)
             m->to_a[k][i] = q->to_a[names->state[e->a][i]];
         for (int i = 0; i < p->domain[e->b]; i++)
@@ -54,9 +60,11 @@ void ms_warm_load(ms_warm *w, const ms_problem *p, const ms_names *names, ms_mes
 
 void ms_warm_save(ms_warm *w, const ms_problem *p, const ms_names *names, const ms_messages *m)
 {
-    for (int k = 0; w && k < p->n_edges; k++) {
+    if (!w) return;
+    hb_assert(w->loaded == p->edge && w->at.n == p->n_edges);
+    for (int k = 0; k < p->n_edges; k++) {
         const ms_edge *e = &p->edge[k];
-        const pair *q = pair_of(w, names, e);
+        const pair *q = &w->pair.p[w->at.p[k]];
         for (int i = 0; i < p->domain[e->a]; i++)
             q->to_a[names->state[e->a][i]] = m->to_a[k][i];
         for (int i = 0; i < p->domain[e->b]; i++)

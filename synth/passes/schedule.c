@@ -78,15 +78,27 @@ static int rise(scheduler *s, int at)
     return 0;
 }
 
+// In place, cycle by cycle: most stay where they are, and an instruction is large.
 void syn_permute(syn_program *p, const int *to)
 {
     hb_arena *a = hb_arena_new();
-    int n = p->instr.n;
-    for (int i = 0; i < n; i++)
+    int n = p->instr.n, *from = hb_room(a, sizeof *from, n + 1);
+    for (int i = 0; i < n; i++) {
+        from[to[i]] = i;
         if (p->instr.p[i].kind == SYN_WAIT) p->instr.p[i].start = to[p->instr.p[i].start];
-    const syn_instr *old = memcpy(hb_room(a, sizeof *old, n), p->instr.p, sizeof *old * (size_t)n);
-    for (int i = 0; i < n; i++)
-        p->instr.p[to[i]] = old[i];
+    }
+    for (int i = 0; i < n; i++) {
+        if (from[i] == i) continue;
+        const syn_instr first = p->instr.p[i];
+        int at = i;
+        for (int next = from[at]; next != i; next = from[at]) {
+            p->instr.p[at] = p->instr.p[next];
+            from[at] = at;
+            at = next;
+        }
+        p->instr.p[at] = first;
+        from[at] = at;
+    }
     for (int k = 0; k < p->pairs.n; k++)
         p->pairs.p[k].first = to[p->pairs.p[k].first];
     hb_arena_free(a);

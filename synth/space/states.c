@@ -182,6 +182,34 @@ static double sending_cost(const syn_space *s, int tensor, const struct one_move
     return s->weight_comm * least;
 }
 
+// Is a way whose first leg takes so many seconds shorter anywhere in a row?
+static bool any_shorter(double first, const double *onward, const double *row, int n)
+{
+    uint64_t any = 0;
+    for (int j = 0; j < n; j++)
+        any |= first + onward[j] < row[j] * (1 - SYN_ROUNDING_FEW) ? ~(uint64_t)0 : 0;
+    return any != 0;
+}
+
+// Direct moves become shortest paths. Few rows gain by a state between.
+static void close_paths(syn_states *st)
+{
+    int n = st->n;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < n; i++) {
+            double first = st->cost[i * n + k], *row = st->cost + i * n;
+            const double *onward = st->cost + k * n;
+            if (i == k || isinf(first) || !any_shorter(first, onward, row, n)) continue;
+            int16_t *via = st->via + i * n, next = via[k];
+            for (int j = 0; j < n; j++) {
+                double by_k = first + onward[j];
+                bool shorter = by_k < row[j] * (1 - SYN_ROUNDING_FEW);
+                row[j] = shorter ? by_k : row[j];
+                via[j] = shorter ? next : via[j];
+            }
+        }
+}
+
 // All-pairs costs along the best paths of direct moves, but for the one from `from` to `to`.
 static void find_paths(const syn_space *s, int tensor, syn_states *st, int from, int to)
 {
@@ -202,20 +230,7 @@ static void find_paths(const syn_space *s, int tensor, syn_states *st, int from,
         st->cost[v->from * n + v->to] *= ir_tensor_times(s->g, tensor);
         st->cost[v->from * n + v->to] += passing_price(s, st, v);
     }
-    for (int k = 0; k < n && syn_strategy_of(s->strategy)->multi_hop; k++)
-        for (int i = 0; i < n; i++) {
-            double first = st->cost[i * n + k];
-            if (i == k || isinf(first)) continue;
-            double *row = st->cost + i * n;
-            const double *onward = st->cost + k * n;
-            int16_t *via = st->via + i * n, next = via[k];
-            for (int j = 0; j < n; j++) {
-                double by_k = first + onward[j];
-                bool shorter = by_k < row[j] * (1 - SYN_ROUNDING_FEW);
-                row[j] = shorter ? by_k : row[j];
-                via[j] = shorter ? next : via[j];
-            }
-        }
+    if (syn_strategy_of(s->strategy)->multi_hop) close_paths(st);
 }
 
 syn_states *syn_states_build(hb_arena *a, const syn_space *s, int tensor)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/ms_kernel.h"
+
 static hb_arena *arena;
 
 static void setup(void)
@@ -317,6 +319,113 @@ START_TEST(equal_parts_are_solved_once)
 }
 END_TEST
 
+static double *some_costs(int n)
+{
+    double *x = HB_ARRAY(arena, double, n);
+    for (int i = 0; i < n; i++)
+        x[i] = cost(false, 10);
+    return x;
+}
+
+// What there is at step t of a vector or table of a run; NULL: nothing.
+static const double *at_step(const double *p, int step, int t)
+{
+    return p ? p + (size_t)step * (size_t)t : NULL;
+}
+
+// Every version of the inner loops, one step after the other, against sums and minima by hand.
+START_TEST(kernels_give_the_same_bits)
+{
+    state = 23;
+    for (int round = 0; round < 400; round++) {
+        int own = 1 + (int)draw(9), inner = 1 + (int)draw(36), times = 1 + (int)draw(5),
+            cells = own * inner;
+        ms_many m = {.own = own, .inner = inner, .times = times};
+        m.sum = HB_ARRAY(arena, double, own);
+        for (int i = 0; i < 2; i++) {
+            m.b_step[i] = draw(2) ? own : 0;
+            m.c_step[i] = draw(2) ? cells : 0;
+            if (i == 0 || draw(2)) m.b[i] = some_costs(own * times);
+            if (i == 0 || draw(2)) m.c[i] = some_costs(cells * times);
+        }
+        double *want = HB_ARRAY(arena, double, inner *times);
+        for (int t = 0; t < times; t++)
+            for (int i = 0; i < inner; i++) {
+                const double *b = at_step(m.b[0], m.b_step[0], t),
+                             *e = at_step(m.b[1], m.b_step[1], t),
+                             *c = at_step(m.c[0], m.c_step[0], t),
+                             *d = at_step(m.c[1], m.c_step[1], t);
+                double least = HUGE_VAL;
+                for (int x = 0; x < own; x++) {
+                    double v = (e ? b[x] + e[x] : b[x]) + c[x * inner + i];
+                    least = fmin(least, d ? v + d[x * inner + i] : v);
+                }
+                want[t * inner + i] = least;
+            }
+        for (int k = 0; ms_kernels_of(k); k++) {
+            double *out = HB_ARRAY(arena, double, inner *times + 1);
+            out[inner * times] = 7;
+            ms_kernels_of(k)->min_many(out, &m);
+            ck_assert(memcmp(out, want, sizeof *out * (size_t)(inner * times)) == 0);
+            ms_kernels_of(k)->add(out, m.c[0], m.c[1] ? m.c[1] : m.c[0], inner);
+            for (int i = 0; i < inner; i++) {
+                double other = m.c[1] ? m.c[1][i] : m.c[0][i];
+                ck_assert(out[i] == m.c[0][i] + other);
+            }
+            ck_assert(out[inner * times] == 7);
+        }
+    }
+}
+END_TEST
+
+// A variable's visit: what it hands to its edges, and what it leaves of its own.
+START_TEST(kernels_visit_alike)
+{
+    enum { HALVES = 3, MOST = 48 };
+    state = 29;
+    for (int round = 0; round < 300; round++) {
+        int n = 1 + (int)draw(20), wide = ms_padded(n);
+        ms_visit v = {.v = 1, .n = n, .n_halves = HALVES, .back = draw(2), .share = 0.5};
+        ms_half half[HALVES];
+        double *u = HB_ARRAY(arena, double, wide), *want[2 * HALVES] = {0};
+        for (int i = 0; i < n; i++)
+            u[i] = draw(1000);
+        v.u = u;
+        v.half = half;
+        double *own = HB_ARRAY(arena, double, HALVES *wide);
+        for (int k = 0; k < HALVES; k++) {
+            int width = ms_padded(1 + (int)draw(MOST - 4));
+            double *table = HB_ARRAY(arena, double, wide *width);
+            for (int i = 0; i < n * width; i++)
+                table[i] = (double)draw(1u << 30) / (1 << 20);
+            for (int i = 0; i < n; i++)
+                own[k * wide + i] = (double)draw(1u << 30) / (1 << 20) - 500;
+            half[k] = (ms_half){.table = table, .other = k == 0 ? 0 : 2, .width = width};
+        }
+        for (int which = 0; ms_kernels_of(which); which++)
+            for (int settle = 0; settle < 2; settle++) {
+                double *th = HB_ARRAY(arena, double, wide), *h = HB_ARRAY(arena, double, wide);
+                double *mine = hb_copy(arena, own, sizeof *own * (size_t)(HALVES * wide)),
+                       *to = HB_ARRAY(arena, double, HALVES *MOST);
+                for (int k = 0; k < HALVES; k++) {
+                    half[k].own = mine + k * wide;
+                    half[k].to = to + k * MOST;
+                }
+                ms_kernels_of(which)->visit(&v, th, h, settle);
+                if (which == 0) {
+                    want[2 * settle] = to;
+                    want[2 * settle + 1] = mine;
+                    continue;
+                }
+                ck_assert(memcmp(to, want[2 * settle], sizeof *to * HALVES * MOST) == 0);
+                for (int k = 0; k < HALVES; k++)
+                    ck_assert(memcmp(mine + k * wide, want[2 * settle + 1] + k * wide,
+                                     sizeof *mine * (size_t)n) == 0);
+            }
+    }
+}
+END_TEST
+
 START_TEST(nan_is_a_bug)
 {
     double cell[] = {nan(""), 1}, value;
@@ -354,6 +463,8 @@ int main(void)
     tcase_add_test(c, infeasible_without_a_forbidden_state);
     tcase_add_test(c, too_large_is_said);
     tcase_add_test(c, equal_parts_are_solved_once);
+    tcase_add_test(c, kernels_give_the_same_bits);
+    tcase_add_test(c, kernels_visit_alike);
     tcase_add_exit_test(c, nan_is_a_bug, 4);
     tcase_add_exit_test(c, nan_is_a_bug_of_the_dual_too, 4);
     suite_add_tcase(s, c);
