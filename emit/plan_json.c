@@ -92,6 +92,21 @@ static void put_request(js *j, hb_arena *a, const emit_plan *e)
     emit_put_pins(j, e->pins);
 }
 
+static void put_gap_parts(js *j, const syn_result *r)
+{
+    static const char *const name[SYN_GAP_PARTS] = {[SYN_GAP_SEARCH] = "search",
+                                                    [SYN_GAP_PRICES] = "prices",
+                                                    [SYN_GAP_CHOICES] = "choices",
+                                                    [SYN_GAP_UNCOUNTED] = "uncounted"};
+    double part[SYN_GAP_PARTS];
+    syn_gap_parts(&r->additive_levels, r->additive_bound_sec, r->additive_sec, part);
+    js_key(j, "gap_parts");
+    js_open(j, '{');
+    for (int i = 0; i < SYN_GAP_PARTS; i++)
+        js_real(j, name[i], part[i] / r->additive_bound_sec);
+    js_close(j, '}');
+}
+
 // What was found: mesh, times and bounds, baselines.
 static void put_verdict(js *j, const emit_plan *e)
 {
@@ -112,8 +127,10 @@ static void put_verdict(js *j, const emit_plan *e)
     js_real(j, "hidden_ms", t->hidden * 1e3);
     if (r->additive_sec >= 0) js_real(j, "additive_ms", r->additive_sec * 1e3);
     if (r->additive_bound_sec >= 0) js_real(j, "additive_bound_ms", r->additive_bound_sec * 1e3);
-    if (r->additive_sec >= 0 && r->additive_bound_sec > 0)
+    if (r->additive_sec >= 0 && r->additive_bound_sec > 0) {
         js_real(j, "gap", r->additive_sec / r->additive_bound_sec - 1);
+        put_gap_parts(j, r);
+    }
     hb_str open = say_open(j->b->arena, r);
     if (open.n) js_text(j, "gap_open", open);
     if (r->lower_bound_sec >= 0) js_real(j, "lower_bound_ms", r->lower_bound_sec * 1e3);

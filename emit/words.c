@@ -30,19 +30,6 @@ hb_str say_percent(hb_arena *a, double share)
     return hb_fmt(a, x < 9.95 ? "%.1f %%" : "%.0f %%", x);
 }
 
-hb_str say_open(hb_arena *a, const syn_result *r)
-{
-    double bound = r->additive_bound_sec, most = r->additive_most_sec, best = r->additive_sec;
-    if (best < 0 || bound <= 0 || best <= bound * (1 + SYN_BOUND_WIDE)) return HB_STR("");
-    static const char beyond[] = "Other ratios and meshes are beyond it: they were simulated.";
-    if (most < 0) return hb_fmt(a, "Of the gap all is open in the search itself. %s", beyond);
-    double prices = fmax(fmin(most, best) - bound, 0) / bound;
-    return hb_fmt(a,
-                  "Of the gap %s may close by other memory prices; %s no memory price closes: what "
-                  "fits holds more than the bound counts, or equal layers would have to differ. %s",
-                  say_percent(a, prices).p, say_percent(a, best / bound - 1 - prices).p, beyond);
-}
-
 hb_str say_times(hb_arena *a, double ratio)
 {
     return hb_fmt(a, ratio < 1.995 ? "%.2f x" : ratio < 19.95 ? "%.1f x" : "%.0f x", ratio);
@@ -72,6 +59,32 @@ hb_str say_list(hb_arena *a, const hb_str *item, int n)
     for (int i = 0; i < n; i++)
         hb_printf(&b, "%s%.*s", i == 0 ? "" : i + 1 == n ? " and " : ", ", HB_ARG(item[i]));
     return hb_done(&b);
+}
+
+hb_str say_open(hb_arena *a, const syn_result *r)
+{
+    static const char *const what[SYN_GAP_PARTS] = {
+        [SYN_GAP_SEARCH] = "to a search that was not exact",
+        [SYN_GAP_PRICES] = "to prices on memory that were not found",
+        [SYN_GAP_CHOICES] = "to choices that no prices lead to, as where equal layers would differ",
+        [SYN_GAP_UNCOUNTED] =
+            "to memory that plans take and the bound does not count (both ends of "
+            "a collective, padded copies, gaps between buffers)"};
+    double bound = r->additive_bound_sec, best = r->additive_sec, part[SYN_GAP_PARTS];
+    if (best < 0 || bound <= 0 || best <= bound * (1 + SYN_BOUND_WIDE)) return HB_STR("");
+    syn_gap_parts(&r->additive_levels, bound, best, part);
+    hb_str item[SYN_GAP_PARTS];
+    int n = 0;
+    for (int i = 0; i < SYN_GAP_PARTS; i++) {
+        if (part[i] / bound < SYN_GAP_SAID) continue;
+        const char *first = n == 0 ? "belong " : "";
+        item[n++] = hb_fmt(a, "%s %s%s", say_percent(a, part[i] / bound).p, first, what[i]);
+    }
+    hb_str all = say_list(a, item, n);
+    return hb_fmt(a,
+                  "Of the gap %.*s. Nothing is proved of other cuts, meshes, micro-batches "
+                  "and blocks computed again: the best of them were simulated.",
+                  HB_ARG(all));
 }
 
 hb_str say_name(hb_arena *a, hb_str name)

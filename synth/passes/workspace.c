@@ -367,17 +367,29 @@ static void without_places(hb_arena *a, const syn_program *p, walk *w)
     }
 }
 
+// The cuts that a program's states have.
+static bool *cuts_of(hb_arena *a, const syn_program *p)
+{
+    bool *has = HB_ARRAY(a, bool, p->mesh->cuts.n + 1);
+    for (int t = 0; t < p->tensors.n; t++)
+        for (int x = 0; x < p->mesh->n_axes; x++)
+            if (p->tensors.p[t].state.ax[x].kind == SYN_S)
+                has[p->tensors.p[t].state.ax[x].cut] = true;
+    return has;
+}
+
 static void fill(syn_program *p, bool placed)
 {
     const syn_mesh *m = p->mesh;
     hb_arena *arena = hb_arena_new();
     int64_t *cut = HB_ARRAY(arena, int64_t, m->cuts.n + 1);
+    const bool *has = cuts_of(arena, p);
     for (int c = 0; c < m->n_classes; c++) {
         p->padded_bytes[c] = p->work_bytes[c] = 0;
         if (p->cluster->cls[m->cluster_class[c]].kind != CL_GPU) continue;
         for (int k = 0; k < m->cuts.n; k++) {
             cut[k] = 0;
-            for (int r = 0; r < m->n_ranks; r++) {
+            for (int r = 0; r < m->n_ranks && has[k]; r++) {
                 int64_t part = m->cuts.p[k].table[syn_coord(m, r, m->cuts.p[k].axis)];
                 if (m->class_of[r] == c && part > cut[k]) cut[k] = part;
             }
@@ -391,6 +403,37 @@ static void fill(syn_program *p, bool placed)
         p->work_bytes[c] = w.work;
     }
     hb_arena_free(arena);
+}
+
+void syn_workspace_of_op(syn_costs *costs, int node, const syn_state *in, const syn_state *out,
+                         int64_t *padded, int64_t *work)
+{
+    const syn_mesh *m = costs->mesh;
+    const ir_node *n = &costs->g->nodes.p[node];
+    hb_arena *a = hb_arena_new();
+    syn_program *p = HB_NEW(a, syn_program);
+    syn_instr op = {.kind = SYN_OP, .node = node, .n_in = n->n_in, .n_out = n->n_out};
+    *p = (syn_program){.arena = a, .g = costs->g, .cluster = costs->m->cluster};
+    p->mesh = hb_copy(a, m, sizeof *m);
+    op.in = HB_ARRAY(a, int, n->n_in + 1);
+    op.out = HB_ARRAY(a, int, n->n_out + 1);
+    for (int i = 0; i < n->n_in + n->n_out; i++) { // each in a place of its own
+        int t = i < n->n_in ? n->in[i] : n->out[i - n->n_in];
+        const syn_state *s = i < n->n_in ? &in[i] : &out[i - n->n_in];
+        syn_tensor x = {.value = t, .state = *s, .dtype = costs->g->tensors.p[t].dtype};
+        syn_local_bytes(costs, t, s, x.bytes);
+        for (int c = 0; c < m->n_classes; c++)
+            x.off[c] = i == 0 ? 0 : p->tensors.p[i - 1].off[c] + p->tensors.p[i - 1].bytes[c];
+        *(i < n->n_in ? &op.in[i] : &op.out[i - n->n_in]) = i;
+        HB_PUSH(a, &p->tensors, x);
+    }
+    HB_PUSH(a, &p->instr, op);
+    fill(p, true);
+    for (int c = 0; c < m->n_classes; c++) {
+        padded[c] = p->padded_bytes[c];
+        work[c] = p->work_bytes[c];
+    }
+    hb_arena_free(a);
 }
 
 void syn_workspace(syn_program *p)

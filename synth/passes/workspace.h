@@ -13,11 +13,16 @@
 #define HAP_SYNTH_WORKSPACE_H
 
 #include "synth/plan/program.h"
+#include "synth/price/costs.h"
 
 // Fills padded_bytes and work_bytes of a placed program; 0 on CPUs.
 void syn_workspace(syn_program *p);
 // The same of a program without places: as if a copy ended with the last use of what it copies.
 void syn_workspace_expected(syn_program *p);
+// The same of one op alone, by class, in these states of its operands and results. A program that
+// has the op takes no less, if it pads few matrices (IR_CUDA_SHADOWS).
+void syn_workspace_of_op(syn_costs *costs, int node, const syn_state *in, const syn_state *out,
+                         int64_t *padded, int64_t *work);
 
 // Workspace of one call of cuDNN's backward attention: b samples of hk key heads, each with `group`
 // query heads of q queries and k keys, e wide (cuda_head_split.h says which heads a call takes).

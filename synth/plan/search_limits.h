@@ -215,13 +215,15 @@
 #define SYN_WISH_SHARES  1, 0.95, 0.9 // of a capacity: what blocks are chosen for [set]
 
 // --- bounds (bounds.c) ---
-#define SYN_BOUND_PLACES   32   // nodes and classes that have a memory price [set]
+#define SYN_BOUND_PLACES   64   // memory prices: of a class at a node, or at equal ones [set]
 #define SYN_BOUND_SEARCHES 16   // that prove [set]
 #define SYN_BOUND_GAP      2e-3 // share: of one search, and where cutting planes have met [set]
 #define SYN_BOUND_BEYOND   2    // searches a little beyond those prices, for choices that fit [set]
 #define SYN_BOUND_DEARER   1.25 // times: how much beyond [set]
 #define SYN_BOUND_WIDE     2e-2 // share between bound and best plan: worth another look [set]
+#define SYN_GAP_SAID       5e-4 // share: a part of the gap below is not named [set]
 #define SYN_BOUND_AGAIN    5    // searches of that look [set]
+#define SYN_BOUND_STEP     0.5  // from the best prices known to those that promise most [tried]
 #define SYN_BOUND_MOST     1e6  // of the optimum: no feasible plan is so slow [set]
 #define SYN_PRICE_BOUND    1e3  // optima for a full memory: no price is higher [set]
 #define SYN_PRICE_WEIGHT   1e-9 // of a price in the objective: the smallest of equal ones [float]

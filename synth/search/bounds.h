@@ -4,6 +4,7 @@
 #ifndef HAP_SYNTH_BOUNDS_H
 #define HAP_SYNTH_BOUNDS_H
 
+#include "synth/search/gap.h"
 #include "synth/search/interpolate.h"
 
 typedef struct syn_bound_start {
@@ -13,7 +14,7 @@ typedef struct syn_bound_start {
     double feasible;           // least additive cost of a plan that fits, +inf if none is known
     const syn_choice *fits;    // NULL, or the choice of a plan that fits, and its share of the
     double share;              // fullest memory
-    double *most;  // NULL, or what no prices on memory prove more than; unchanged: none has one
+    syn_bound_levels *levels;  // NULL, or to be filled in
     double *worth; // NULL, or by class of the mesh: seconds that as much memory again is worth, at
                    // the prices that proved the bound
 } syn_bound_start;

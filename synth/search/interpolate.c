@@ -23,6 +23,14 @@ typedef struct run {
     double additive, held; // if its seams are sharp; held: the largest share of a capacity
 } run;
 
+double syn_place_part(const syn_place *x, int from, int to)
+{
+    int n = 0;
+    for (int i = 0; i < x->n; i++)
+        n += from < x->node[i] && x->node[i] < to;
+    return (double)n / x->n;
+}
+
 // An update lies with its parameter, any other node behind all that it reads.
 static int node_depth(const ir_graph *g, const ir_node *x, const int *tensor)
 {
@@ -170,10 +178,12 @@ static bool solve_at(const mix *m, const run *w, hb_arena *a, int *x)
         const syn_live_term *t = &m->h->terms.p[i];
         int cells = syn_live_domain(m->h, t->a) * syn_live_domain(m->h, t->b);
         if (m->index[t->a] < 0 && (t->b < 0 || m->index[t->b] < 0)) continue;
-        for (int k = 0; k < m->n_places; k++)
-            if (m->place[k].price > 0 && t->from < m->place[k].node && m->place[k].node < t->to)
+        for (int k = 0; k < m->n_places; k++) {
+            double part = syn_place_part(&m->place[k], t->from, t->to);
+            if (m->place[k].price > 0 && part > 0)
                 add_table(m, &r, t->a, t->b, t->bytes + m->place[k].cls * cells,
-                          price_at(m, w, k, t->a));
+                          part * price_at(m, w, k, t->a));
+        }
     }
     int *domain = HB_ARRAY(a, int, n_free + 1), *y = HB_ARRAY(a, int, n_free + 1);
     const double **unary = hb_alloc(a, sizeof *unary * (size_t)(n_free + 1));

@@ -22,10 +22,14 @@ typedef struct syn_bound_calls {
     double (*simulate)(void *ctx, const syn_choice *c, double *share);
 } syn_bound_calls;
 
-typedef struct syn_place { // where memory is paid for
-    int cls, node;
+// Where memory is paid for: at one node, or as much at each of several equal ones.
+typedef struct syn_place {
+    int cls, n;
+    const int *node;        // ascending
     double capacity, price; // bytes; seconds per byte
 } syn_place;
+// Of its nodes the share with from < node < to.
+double syn_place_part(const syn_place *x, int from, int to);
 
 typedef struct syn_plane { // an assignment
     const int *x;

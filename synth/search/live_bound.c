@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "costmodel/device_defaults.h"
+#include "ir/runtime_limits.h"
+#include "synth/passes/workspace.h"
+#include "synth/price/moves.h"
 
 typedef syn_live_bound held;
 typedef syn_live_term term;
@@ -24,8 +27,10 @@ typedef enum {
     HOME_BYTES,
     MOMENT_BYTES,
     READ_BYTES,
-    COPY_BYTES,
-    EXTRA_BYTES,
+    COPY_BYTES,  // until the last reader, of two
+    EXTRA_BYTES, // the same beside what READ_BYTES counts
+    FIRST_BYTES, // of three or more, from the first reader to the second
+    LAST_BYTES,  // from the last but one to the last
     DIRECT_BYTES,
     OPERAND_BYTES,
     RESULT_BYTES,
@@ -35,36 +40,110 @@ typedef enum {
 // Tensor t, its reader and operand slot.
 typedef struct reader {
     int t, node, in;
+    int use; // FIRST_BYTES: its place in s->uses
 } reader;
 
-static const double *least_of(held *h, int t)
+static bool is_local(const held *h, int t, int from, int to)
+{
+    const syn_states *st = h->s->states[t];
+    syn_move_kind kind = syn_move_between(h->s->costs, t, &st->s[from], &st->s[to]).kind;
+    return kind == SYN_MOVE_SLICE || kind == SYN_MOVE_PARTIAL;
+}
+
+// [i][j]: the smallest buffer on the way from i to j. early: of the whole way, which may be gone
+// before the reader; else up to the first slice, which is made where the reader is.
+static double *smallest(held *h, int t, const int64_t *own, bool early)
+{
+    const syn_states *st = h->s->states[t];
+    int n = st->n, classes = h->s->mesh->n_classes;
+    double *least = HB_ARRAY(h->arena, double, n *n *classes);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            double *to = &least[i * n + j];
+            for (int c = 0; c < classes; c++)
+                to[c * n * n] = (double)own[i * classes + c];
+            bool local = false;
+            for (int k = i, next; k != j && !local; k = next) {
+                next = isfinite(st->cost[i * n + j]) ? st->via[k * n + j] : j;
+                local = !early && isfinite(st->cost[i * n + j]) && is_local(h, t, k, next);
+                for (int c = 0; c < classes && !local; c++)
+                    to[c * n * n] = fmin(to[c * n * n], (double)own[next * classes + c]);
+            }
+        }
+    return least;
+}
+
+// Bytes of the smallest buffer between two states: [class][n][n].
+static const double *least_of(held *h, int t, bool early)
 {
     int kind = h->s->kinds->tensor[t], classes = h->s->mesh->n_classes;
-    if (h->least[kind]) return h->least[kind];
+    if (h->least[early][kind]) return h->least[early][kind];
     const syn_states *st = h->s->states[t];
     int n = st->n;
     int64_t *own = HB_ARRAY(h->arena, int64_t, n * classes);
-    double *least = HB_ARRAY(h->arena, double, n *n *classes);
     for (int i = 0; i < n; i++)
         syn_local_bytes(h->s->costs, t, &st->s[i], &own[i * classes]);
     for (int i = 0; i < n * classes; i++)
         own[i] = (own[i] + COST_LOCAL_ALIGN - 1) / COST_LOCAL_ALIGN * COST_LOCAL_ALIGN;
-    for (int c = 0; c < classes; c++)
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++) {
-                double most = (double)own[j * classes + c];
-                for (int k = i; k != j && isfinite(st->cost[i * n + j]); k = st->via[k * n + j])
-                    most = fmin(most, (double)own[k * classes + c]);
-                least[(c * n + i) * n + j] = most;
-            }
-    return h->least[kind] = least;
+    return h->least[early][kind] = smallest(h, t, own, early);
+}
+
+// Zeros that a sum over micro-batches begins with are made in the state that it is in.
+static bool begins_sum(const ir_graph *g, const reader *r)
+{
+    return r->node >= 0 && g->nodes.p[r->node].adds && r->in == 0;
+}
+
+static bool takes_copy(const syn_states *st, syn_keep k, int want)
+{
+    return k.copy >= 0 && st->cost[k.copy * st->n + want] < st->cost[k.state * st->n + want];
+}
+
+static bool is_home(const ir_tensor *t)
+{
+    return t->kind == IR_PARAM || t->kind == IR_BUFFER || t->kind == IR_CONST;
+}
+
+// Does a tensor's use read a second copy, if there is one? A home's update reads none.
+static bool may_take_copy(const syn_space *s, int t, int use)
+{
+    return s->g->tensors.p[t].kind == IR_VALUE ||
+           !syn_writes_home(s->g, s->uses[use][0], s->uses[use][1]);
+}
+
+// The least that is there of a copy before a reader behind `use` that takes it.
+static double least_behind(const held *h, const reader *r, const double *least, syn_keep k)
+{
+    const syn_space *s = h->s;
+    const syn_states *st = s->states[r->t];
+    double most = HUGE_VAL;
+    for (int u = r->use + 1; u < s->first_use[r->t + 1]; u++) {
+        const syn_shardings *x = s->shardings[s->uses[u][0]];
+        for (int i = 0; i < x->n && may_take_copy(s, r->t, u); i++) {
+            int want = x->sharding[i].in[s->uses[u][1]];
+            if (takes_copy(st, k, want)) most = fmin(most, least[k.copy * st->n + want]);
+        }
+    }
+    return isfinite(most) ? most : 0;
+}
+
+// Is a value that no other op reads converted where it is made? Parts of sums are, and what stands
+// outside the micro-batches that read it.
+static bool goes_early(const syn_space *s, const reader *r, int have)
+{
+    const ir_graph *g = s->g;
+    const syn_state *x = &s->states[r->t]->s[have];
+    int p = g->tensors.p[r->t].producer;
+    return x->ax[0].kind == SYN_P || x->ax[1].kind == SYN_P ||
+           g->nodes.p[p].turn != g->nodes.p[r->node].turn;
 }
 
 static double cell(held *h, what w, const reader *r, int cls, int i, int j)
 {
     const syn_space *s = h->s;
     const syn_states *st = s->states[r->t];
-    const double *least = least_of(h, r->t) + cls * st->n * st->n;
+    const double *least = least_of(h, r->t, false) + cls * st->n * st->n;
+    const double *early = least_of(h, r->t, true) + cls * st->n * st->n;
     bool alone = w == MOMENT_BYTES || w == OPERAND_BYTES || w == RESULT_BYTES;
     const syn_sharding *sharding =
         r->node >= 0 ? &s->shardings[r->node]->sharding[alone ? i : j] : NULL;
@@ -72,7 +151,9 @@ static double cell(held *h, what w, const reader *r, int cls, int i, int j)
     if (alone) return least[want * st->n + want];
     if (w == DIRECT_BYTES) {
         const ir_tensor *ten = &s->g->tensors.p[r->t];
-        return least[s->shardings[ten->producer]->sharding[i].out[ten->out] * st->n + want];
+        if (begins_sum(s->g, r)) return least[want * st->n + want];
+        int have = s->shardings[ten->producer]->sharding[i].out[ten->out];
+        return (goes_early(s, r, have) ? early : least)[have * st->n + want];
     }
     syn_keep k = s->keeps[r->t]->keep[i];
     double own = least[k.state * st->n + k.state];
@@ -80,26 +161,46 @@ static double cell(held *h, what w, const reader *r, int cls, int i, int j)
     if (w == BROUGHT_BYTES) return want == k.state ? 0 : least[want * st->n + want];
     double from_kept = least[k.state * st->n + want];
     if (k.copy < 0) return w == READ_BYTES ? from_kept : 0;
+    bool home = is_home(&s->g->tensors.p[r->t]);
+    if ((w == FIRST_BYTES || w == LAST_BYTES) && !takes_copy(st, k, want)) return 0;
+    if (w == FIRST_BYTES) // READ_BYTES counts no more than is kept
+        return fmax(least_behind(h, r, least, k) - (home ? 0 : own), 0);
     double from_copy = least[k.copy * st->n + want];
-    if (w == COPY_BYTES) return from_copy;
+    if (w == COPY_BYTES || (w == LAST_BYTES && home)) return from_copy;
     double way = st->cost[k.state * st->n + want] <= st->cost[k.copy * st->n + want]
                      ? from_kept
-                     : fmin(least[k.state * st->n + k.copy], from_copy);
+                     : fmin(early[k.state * st->n + k.copy], from_copy);
     return w == READ_BYTES ? way : fmax(from_copy - way, 0);
+}
+
+// What a table is known by: equal keys, equal tables.
+static hb_str key_of(const held *h, hb_arena *a, what w, const reader *r)
+{
+    const syn_space *s = h->s;
+    const syn_kinds *k = s->kinds;
+    int p = s->g->tensors.p[r->t].producer, out = s->g->tensors.p[r->t].out, n = 0;
+    int behind = w == FIRST_BYTES ? s->first_use[r->t + 1] - r->use - 1 : 0;
+    int *key = HB_ARRAY(a, int, 9 + 3 * behind);
+    key[n++] = w;
+    key[n++] = k->tensor[r->t];
+    key[n++] = k->kept[r->t];
+    key[n++] = r->node < 0 ? -1 : k->node[r->node];
+    key[n++] = r->in;
+    key[n++] = begins_sum(s->g, r);
+    key[n++] = w == DIRECT_BYTES ? k->node[p] : -1;
+    key[n++] = w == DIRECT_BYTES ? out : -1;
+    key[n++] = w == DIRECT_BYTES && s->g->nodes.p[p].turn != s->g->nodes.p[r->node].turn;
+    for (int u = r->use + 1; u <= r->use + behind; u++) {
+        key[n++] = k->node[s->uses[u][0]];
+        key[n++] = s->uses[u][1];
+        key[n++] = may_take_copy(s, r->t, u);
+    }
+    return (hb_str){(const char *)key, sizeof *key * (size_t)n};
 }
 
 static const double *table_of(held *h, what w, const reader *r, int a, int b)
 {
-    const syn_kinds *k = h->s->kinds;
-    int p = h->s->g->tensors.p[r->t].producer, out = h->s->g->tensors.p[r->t].out;
-    int key[7] = {w,
-                  k->tensor[r->t],
-                  k->kept[r->t],
-                  r->node < 0 ? -1 : k->node[r->node],
-                  r->in,
-                  w == DIRECT_BYTES ? k->node[p] : -1,
-                  w == DIRECT_BYTES ? out : -1};
-    hb_str name = {(const char *)key, sizeof key};
+    hb_str name = key_of(h, h->arena, w, r);
     int at = hb_map_get(h->tables, name), na = syn_live_domain(h, a), nb = syn_live_domain(h, b);
     if (at >= 0) return h->known.p[at];
     double *bytes = HB_ARRAY(h->arena, double, h->s->mesh->n_classes *na *nb);
@@ -107,7 +208,7 @@ static const double *table_of(held *h, what w, const reader *r, int a, int b)
         for (int i = 0; i < na; i++)
             for (int j = 0; j < nb; j++)
                 bytes[(c * na + i) * nb + j] = cell(h, w, r, c, i, j);
-    hb_map_put(h->tables, hb_str_n(h->arena, name.p, name.n), h->known.n);
+    hb_map_put(h->tables, name, h->known.n);
     HB_PUSH(h->arena, &h->known, bytes);
     return bytes;
 }
@@ -128,11 +229,6 @@ static int viewed(const ir_graph *g, int t)
         p = g->tensors.p[t].producer;
     }
     return t;
-}
-
-static bool is_home(const ir_tensor *t)
-{
-    return t->kind == IR_PARAM || t->kind == IR_BUFFER || t->kind == IR_CONST;
 }
 
 static int last_use(const syn_space *s, int t)
@@ -158,29 +254,30 @@ static int *representatives(const held *h)
     return best;
 }
 
-// The two readers of a second copy, if there are no others: a home's update reads none.
-static int copy_readers(const syn_space *s, int t, int *first, int *last)
-{
-    int n = 0;
-    for (int u = s->first_use[t]; u < s->first_use[t + 1]; u++) {
-        if (s->g->tensors.p[t].kind != IR_VALUE &&
-            syn_writes_home(s->g, s->uses[u][0], s->uses[u][1]))
-            continue;
-        *(n == 0 ? first : last) = u;
-        n++;
-    }
-    return n;
-}
-
+// What a second copy holds. Of two readers both take it, else the choice stands for another. Of
+// more, two or more do: where the first takes it, it is there until the second is read, and where
+// the last does, from the last but one on.
 static void add_copy(held *h, int t)
 {
     const syn_space *s = h->s;
-    int first = -1, last = -1;
-    if (s->tensor_var[t] < 0 || copy_readers(s, t, &first, &last) != 2) return;
-    reader r = {t, s->uses[last][0], s->uses[last][1]};
-    int a = s->tensor_var[t], b = s->node_var[r.node];
-    add_term(h, a, b, s->uses[first][0], r.node,
-             table_of(h, is_home(&s->g->tensors.p[t]) ? COPY_BYTES : EXTRA_BYTES, &r, a, b));
+    int a = s->tensor_var[t], n = 0, second = -1, last = -1, before = -1;
+    reader first = {.t = t};
+    for (int u = s->first_use[t]; a >= 0 && u < s->first_use[t + 1]; u++) {
+        if (!may_take_copy(s, t, u)) continue;
+        if (n == 0) first = (reader){t, s->uses[u][0], s->uses[u][1], u};
+        if (n == 1) second = s->uses[u][0];
+        before = last;
+        last = u;
+        n++;
+    }
+    if (n < 2) return;
+    reader r = {t, s->uses[last][0], s->uses[last][1], 0};
+    int b = s->node_var[r.node], from = s->uses[before][0];
+    what w = n > 2 ? LAST_BYTES : is_home(&s->g->tensors.p[t]) ? COPY_BYTES : EXTRA_BYTES;
+    add_term(h, a, b, from, r.node, table_of(h, w, &r, a, b));
+    if (n == 2) return;
+    b = s->node_var[first.node];
+    add_term(h, a, b, first.node, second, table_of(h, FIRST_BYTES, &first, a, b));
 }
 
 static void add_value(held *h, int t, term *of)
@@ -190,7 +287,7 @@ static void add_value(held *h, int t, term *of)
     int p = ten->producer, u = s->first_use[t + 1] - 1;
     if (u < s->first_use[t] || (p >= 0 && ir_op_of(s->g->nodes.p[p].op)->flags & IR_IN_PLACE))
         return;
-    reader r = {t, s->uses[u][0], s->uses[u][1]};
+    reader r = {t, s->uses[u][0], s->uses[u][1], 0};
     bool kept = s->tensor_var[t] >= 0;
     int a = kept ? s->tensor_var[t] : s->node_var[p], b = s->node_var[r.node];
     if (r.node <= p + 1) return;
@@ -209,13 +306,13 @@ static void add_own(held *h, int node, const int *best, const term *of)
     int v = s->node_var[node], roots[IR_MAX_IN];
     if (flags & IR_ZERO_COPY) return;
     for (int o = 0; o < n->n_out && !(flags & (IR_IN_PLACE | IR_OVER)); o++) {
-        reader r = {n->out[o], node, o};
+        reader r = {n->out[o], node, o, 0};
         add_term(h, v, -1, node - 1, node + 1, table_of(h, RESULT_BYTES, &r, v, -1));
     }
     for (int i = 0; i < n->n_in; i++) {
         int t = n->in[i], root = roots[i] = viewed(s->g, t);
         const ir_tensor *ten = &s->g->tensors.p[root];
-        reader r = {t, node, i};
+        reader r = {t, node, i, 0};
         bool again = false;
         for (int k = 0; k < i; k++)
             again = again || roots[k] == root;
@@ -234,25 +331,104 @@ static void add_own(held *h, int node, const int *best, const term *of)
     }
 }
 
+// --- beside the arena ---
+
+// What an op alone takes there, in each sharding: [class][sharding].
+typedef struct beside {
+    double *padded, *work;
+    double most_padded, most_work; // of all
+} beside;
+
+static beside beside_of(held *h, int node)
+{
+    const syn_space *s = h->s;
+    const ir_node *n = &s->g->nodes.p[node];
+    const syn_shardings *x = s->shardings[node];
+    int classes = s->mesh->n_classes;
+    beside b = {HB_ARRAY(h->arena, double, classes * x->n),
+                HB_ARRAY(h->arena, double, classes * x->n), 0, 0};
+    for (int i = 0; i < x->n; i++) {
+        syn_state in[IR_MAX_IN], out[IR_MAX_OUT];
+        int64_t padded[CL_MAX_CLASSES], work[CL_MAX_CLASSES];
+        for (int k = 0; k < n->n_in; k++)
+            in[k] = s->states[n->in[k]]->s[x->sharding[i].in[k]];
+        for (int k = 0; k < n->n_out; k++)
+            out[k] = s->states[n->out[k]]->s[x->sharding[i].out[k]];
+        syn_workspace_of_op(s->costs, node, in, out, padded, work);
+        for (int c = 0; c < classes; c++) {
+            b.padded[c * x->n + i] = (double)padded[c];
+            b.work[c * x->n + i] = (double)work[c];
+            b.most_padded = fmax(b.most_padded, (double)padded[c]);
+            b.most_work = fmax(b.most_work, (double)work[c]);
+        }
+    }
+    return b;
+}
+
+// An op that reads one tensor twice may pad it once.
+static bool reads_twice(const ir_graph *g, const ir_node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        for (int k = 0; k < i; k++)
+            if (viewed(g, n->in[i]) == viewed(g, n->in[k])) return true;
+    return false;
+}
+
+// The op that takes most there, all the time: of the workspace, which is the most of any op, and of
+// what is padded. Where more may be padded than there are places for copies that one is likely.
+static void add_beside(held *h)
+{
+    const syn_space *s = h->s;
+    bool gpu = false, *known = HB_ARRAY(h->arena, bool, s->kinds->n_nodes + 1);
+    for (int c = 0; c < s->mesh->n_classes; c++)
+        gpu = gpu || s->m->cluster->cls[s->mesh->cluster_class[c]].kind == CL_GPU;
+    beside most = {0}, *of = HB_ARRAY(h->arena, beside, s->kinds->n_nodes + 1);
+    int padded = -1, work = -1, n_padded = 0;
+    for (int n = 0; gpu && n < s->g->nodes.n; n++) {
+        int kind = s->kinds->node[n];
+        if (ir_op_of(s->g->nodes.p[n].op)->flags & IR_ZERO_COPY) continue;
+        if (!known[kind]) of[kind] = beside_of(h, n);
+        known[kind] = true;
+        n_padded += of[kind].most_padded > 0 ? 3 : 0; // matrices of a product
+        if (of[kind].most_padded > most.most_padded && !reads_twice(s->g, &s->g->nodes.p[n])) {
+            most.most_padded = of[kind].most_padded;
+            most.padded = of[kind].padded;
+            padded = n;
+        }
+        if (of[kind].most_work > most.most_work) {
+            most.most_work = of[kind].most_work;
+            most.work = of[kind].work;
+            work = n;
+        }
+    }
+    syn_live_term one = {s->node_var[padded < 0 ? 0 : padded], -1, -1, s->g->nodes.n, most.padded};
+    if (padded >= 0 && n_padded <= IR_CUDA_SHADOWS)
+        HB_PUSH(h->arena, &h->terms, one);
+    else if (padded >= 0)
+        h->likely = one;
+    if (work >= 0) add_term(h, s->node_var[work], -1, -1, s->g->nodes.n, most.work);
+}
+
 syn_live_bound *syn_live_bound_new(hb_arena *a, const syn_space *s)
 {
     const ir_graph *g = s->g;
     held *h = HB_NEW(a, held);
     *h = (held){.arena = a, .s = s, .tables = hb_map_new(a)};
-    h->least = hb_alloc(a, sizeof *h->least * (size_t)(s->kinds->n_tensors + 1));
+    for (int i = 0; i < 2; i++)
+        h->least[i] = hb_alloc(a, sizeof *h->least[i] * (size_t)(s->kinds->n_tensors + 1));
     const int *best = representatives(h);
     term *of =
         HB_ARRAY(a, term, g->tensors.n + 1); // by tensor: what counts it, no interval if none
     for (int t = 0; t < g->tensors.n; t++) {
         const ir_tensor *ten = &g->tensors.p[t];
         int u = s->first_use[t];
-        reader own = {t, -1, 0};
+        reader own = {t, -1, 0, 0};
         if (is_home(ten) && s->tensor_var[t] >= 0) {
             int v = s->tensor_var[t];
             add_term(h, v, -1, -1, g->nodes.n, table_of(h, HOME_BYTES, &own, v, -1));
             if (ten->kind == IR_PARAM) add_copy(h, t);
         } else if (ten->kind == IR_STATE && last_use(s, t) >= 0) {
-            reader r = {t, s->uses[u][0], s->uses[u][1]};
+            reader r = {t, s->uses[u][0], s->uses[u][1], 0};
             int v = s->node_var[r.node];
             add_term(h, v, -1, -1, g->nodes.n, table_of(h, MOMENT_BYTES, &r, v, -1));
         } else if (!is_home(ten) && best[viewed(g, t)] == t) {
@@ -261,7 +437,16 @@ syn_live_bound *syn_live_bound_new(hb_arena *a, const syn_space *s)
     }
     for (int n = 0; n < g->nodes.n; n++)
         add_own(h, n, best, of);
+    add_beside(h);
     return h;
+}
+
+bool syn_live_count_likely(syn_live_bound *h)
+{
+    if (!h->likely.bytes) return false;
+    HB_PUSH(h->arena, &h->terms, h->likely);
+    h->likely.bytes = NULL;
+    return true;
 }
 
 double *syn_live_by(const held *h, hb_arena *a, const int *x)

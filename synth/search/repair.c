@@ -157,10 +157,11 @@ static void make_factors(repair *r)
     for (int i = 0; i < r->h->terms.n; i++) {
         const syn_live_term *t = &r->h->terms.p[i];
         int cells = syn_live_domain(r->h, t->a) * syn_live_domain(r->h, t->b);
-        for (int k = 0; k < r->n_places; k++)
-            if (r->place[k].price > 0 && t->from < r->place[k].node && r->place[k].node < t->to)
-                add_to(r, known, list, &n, t->a, t->b, t->bytes + r->place[k].cls * cells,
-                       r->place[k].price);
+        for (int k = 0; k < r->n_places; k++) {
+            double price = r->place[k].price * syn_place_part(&r->place[k], t->from, t->to);
+            if (price > 0)
+                add_to(r, known, list, &n, t->a, t->b, t->bytes + r->place[k].cls * cells, price);
+        }
     }
     for (int i = 0; i < n; i++)
         factor_of(r, &list[i]);

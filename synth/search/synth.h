@@ -9,6 +9,7 @@
 #define HAP_SYNTH_SYNTH_H
 
 #include "synth/plan/program.h"
+#include "synth/search/gap.h"
 #include "synth/space/synthesis_options.h"
 
 // One other choice for a node's form or a tensor's state, and what it would cost in the additive
@@ -48,9 +49,9 @@ typedef struct syn_result {
     double plain_sec;
     cost_timeline timeline;
     double predicted_sec, additive_sec, additive_bound_sec,
-        lower_bound_sec;      // bounds: < 0 = not computed
-    double additive_most_sec; // that no prices on memory prove more than; < 0: none has one
-    double plan_sec;          // search to certificate
+        lower_bound_sec; // bounds: < 0 = not computed
+    syn_bound_levels additive_levels;
+    double plan_sec;                         // search to certificate
     double baseline_sec[SYN_MAX_STRATEGIES]; // < 0: infeasible or not asked for
     syn_others others;
     struct syn_what_if { // what a tenth more of one resource would bring, of each a line

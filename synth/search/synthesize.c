@@ -203,7 +203,8 @@ static double additive_in(const pool *p, const syn_space *s, const syn_choice *c
 static candidate bounds(pool *p, candidate won, syn_result *r)
 {
     candidate optimum = won;
-    r->additive_bound_sec = r->additive_most_sec = -1;
+    r->additive_bound_sec = -1;
+    r->additive_levels = (syn_bound_levels){HUGE_VAL, HUGE_VAL, HUGE_VAL};
     r->lower_bound_sec = syn_lower_bound(p->m, p->g, p->f);
     r->additive_sec = won.additive;
     r->space = won.space;
@@ -232,7 +233,7 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
     r->additive_bound_sec = syn_additive_bound(
         optimum.space,
         &(syn_bound_start){&optimum.choice, optimum.share, optimum.lower, b.additive,
-                           shared ? &won.choice : NULL, won.share, &r->additive_most_sec, worth},
+                           shared ? &won.choice : NULL, won.share, &r->additive_levels, worth},
         &(syn_bound_calls){&b, stop_bounding, simulate_for_bound});
     r->additive_sec = isfinite(b.additive) ? b.additive : -1;
     if (fabs(r->additive_bound_sec - r->additive_sec) <= SYN_ROUNDING * r->additive_sec)

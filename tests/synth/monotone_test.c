@@ -400,6 +400,10 @@ static const struct kept {
     {17958192351720010, SLOWER, true,
      "13 s: the same, and searches that had been made were made again"},
     {500077, SLOWER, false, "eight of nine devices of a machine, without another, were no set"},
+    {4272, 1.58, true,
+     "open: the best variant is promised less than what its bound leads to, and is not planned"},
+    {4276, 1.035, true,
+     "open: on eight of nine devices the bound leads to a plan, on seven to none"},
 };
 
 static int run_kept(bool night)
