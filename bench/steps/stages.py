@@ -64,6 +64,9 @@ def stages_speed(m):
     ms = {how: timed(m, f"stages.xl.{how}", XL, cluster, rows, "--batch", "64", "--stages", how)
           for how in m.o.stages}
     if ms.get("auto"):
+        run = go(m, "stages.xl.spare", m.path("plan.stages.xl.auto"), "--steps", str(m.o.steps), "--seed", "1", *rows,
+                 cuda="spare=on", limit=150)
+        line(m, f"hapc stages.xl.auto, spare=on: {run.median(skip=12)} ms/step (emulated), losses {run.some_losses()}")
         traced(m, "stages.xl.auto", *rows)
     if all(ms.get(how) for how in ("off", "auto")):
         line(m, f"stages.xl: {ms['off'] / ms['auto']:.2f} times as fast as without stages (emulated)")

@@ -65,6 +65,7 @@ typedef struct cuda_room {
 typedef struct cuda_context {
     cudaStream_t stream;
     int sms;                  // that the stream may use; 0: all
+    int held_sms;             // of these, held by what runs beside
     struct cuda_green *green; // cuda_green.c: what the stream belongs to, if it may not use all
     cuda_room work;
     bool capturing;
@@ -90,14 +91,14 @@ typedef struct cuda_context {
     int64_t last_back;        // bytes of them turned again so far
 } cuda_context;
 
-// Processors that kernels of this context may use; the current device's where the stream may use
-// all of it.
+// Processors that kernels of this context may count on: of its stream, the current device's where
+// that may use all of it, without those that are held beside it.
 static inline int cuda_sms(const cuda_context *x)
 {
     int sms = x->sms, device;
     if (!sms && cudaGetDevice(&device) == cudaSuccess)
         cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-    return sms;
+    return sms > x->held_sms ? sms - x->held_sms : sms;
 }
 
 #ifdef __cplusplus

@@ -126,7 +126,7 @@ static const char *describe(const cuda_context *x, dense_plan *d)
     LT_CALL(cublasLtMatmulDescCreate(&d->op, compute, CUDA_R_32F));
     CUDA_TRY(set(d->op, CUBLASLT_MATMUL_DESC_TRANSA, p->b_t ? &turned : &plain, sizeof plain));
     CUDA_TRY(set(d->op, CUBLASLT_MATMUL_DESC_TRANSB, p->a_t ? &turned : &plain, sizeof plain));
-    int32_t sms = x->sms; // of a device of which only some may be used
+    int32_t sms = x->sms || x->held_sms ? cuda_sms(x) : 0; // where it may not count on all
     if (sms) CUDA_TRY(set(d->op, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &sms, sizeof sms));
     if (p->has_bias) {
         cublasLtEpilogue_t e = CUBLASLT_EPILOGUE_BIAS;

@@ -65,6 +65,8 @@ void hap_backend_mesh(hap_rank *r)
     b->x.tf32 = r->math == HAP_MATH_TF32;
     b->x.verbose = r->opt.verbose;
     b->x.options = r->opt.cuda;
+    if (r->ports && r->n_stages > 1 && r->opt.cuda.spare == HAP_CUDA_spare_on)
+        b->x.held_sms = CUDA_PORT_HELD;
     cuda_check(r, cuda_compute_start(&b->x, r->sms ? r->sms[r->member] : 0));
     if (r->n_ranks > 1) cuda_multiply_ranks(&b->x);
     r->emulated = r->sms || r->nccl_host;
