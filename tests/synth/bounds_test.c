@@ -262,8 +262,9 @@ static bool make_variant(setting *s, uint64_t seed, int rows)
 
 START_TEST(held_in_variants)
 {
+    const uint64_t first = 11; // holds padded copies beside the arena
     int padded = 0, n = test_cases(4, 24, 24);
-    for (uint64_t seed = 1; seed <= (uint64_t)n; seed++) {
+    for (uint64_t seed = first; seed < first + (uint64_t)n; seed++) {
         setting s;
         random_source r = {seed};
         if (!make_variant(&s, seed, 0)) continue;

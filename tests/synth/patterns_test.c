@@ -246,21 +246,23 @@ START_TEST(zero_2)
 }
 END_TEST
 
-static ir_graph *seven_layers(hb_arena *a)
+static ir_graph *seven_layers(hb_arena *a, int rows)
 {
-    return small_mlp(a, 1024, 7, (int64_t[]){1024, 1024, 1024, 1024, 1024, 1024, 1024, 512});
+    return small_mlp(a, rows, 7, (int64_t[]){1024, 1024, 1024, 1024, 1024, 1024, 1024, 512});
 }
 
 // Parameters, too, in parts: gathered once for both passes where memory allows, twice where it does
-// not, and whole parameters do not fit.
+// not, and whole parameters do not fit. (Of 1024 rows the latter is 0.1 % slower than a plan that
+// cuts half of the layers by columns.)
 START_TEST(zero_3)
 {
-    static const double mib[] = {56, 38};
+    static const double mib[] = {56, 44};
+    static const int rows[] = {1024, 1536};
     for (int tight = 0; tight < 2; tight++) {
         hb_arena *a = hb_arena_new();
         device d[4];
         alike(d, 4, (device){4, 100, tight ? 10 : 30, 5, mib[tight]});
-        world w = found(a, seven_layers(a), small_cluster(a, 1, 4, d, 0, 0));
+        world w = found(a, seven_layers(a, rows[tight]), small_cluster(a, 1, 4, d, 0, 0));
         static const char *const params[] = {"w1", "w2", "w3", "w4", "w5"};
         for (int i = 0; i < 5; i++) {
             const syn_state *s = fact_state(w.p, params[i]);
