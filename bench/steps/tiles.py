@@ -246,7 +246,8 @@ def stores_checks(m):
                "litmus.copies": ([m.test("tile_litmus_cuda_test"), "100000"], on(1, 1))}
         two = {"litmus.stores": ([m.test("stores_litmus_cuda_test"), "100000"], on(2, min(n, 2)))}
         # Programs that share a device wait for each other at every flag: a spoilt one may come out right.
-        for beside in [{**one, **two}] if n == 4 else [one, two] if n > 1 else [{k: v} for k, v in {**one, **two}.items()]:
+        sets = [{**one, **two}] if n == 4 else [one, two] if n > 1 else [{name: x} for name, x in [*one.items(), *two.items()]]
+        for beside in sets:
             m.together(beside, 60)
     if n < 2:
         return

@@ -326,7 +326,7 @@ static double prove(dual *d, const syn_bound_start *start, const syn_bound_calls
     return bound;
 }
 
-static void note_levels(dual *d, double feasible, syn_bound_levels *out)
+static void note_levels(dual *d, double bound, double feasible, syn_bound_levels *out)
 {
     *out = (syn_bound_levels){HUGE_VAL, HUGE_VAL, HUGE_VAL};
     for (int i = 0; i < d->planes.n; i++) {
@@ -338,7 +338,7 @@ static void note_levels(dual *d, double feasible, syn_bound_levels *out)
         if (!too_much(d, p)) out->counted = fmin(out->counted, p->additive);
     }
     double top = next_prices(d, feasible, HUGE_VAL);
-    if (top >= 0 && !d->full) out->priced = top;
+    if (top >= 0 && !d->full) out->priced = fmax(top, bound); // the LP rounds
 }
 
 double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
@@ -358,7 +358,7 @@ double syn_additive_bound(const syn_space *s, const syn_bound_start *start,
         fits->fits = true;
     }
     double bound = prove(&d, start, calls, &feasible);
-    if (start->levels) note_levels(&d, feasible, start->levels);
+    if (start->levels) note_levels(&d, bound, feasible, start->levels);
     if (feasible > bound * (1 + SYN_BOUND_WIDE) && !calls->stop(calls->ctx)) {
         look_again(&d, calls, feasible);
         if (s->g->nodes.n <= SYN_MANY_NODES) // of more it takes too long

@@ -494,6 +494,7 @@ static int bound_of(setting *s, tight *t)
             &(syn_bound_start){&first, share_of(s, &cheapest), first.additive, j.best,
                                known ? &lean : NULL, share_of(s, &leanest), &levels, NULL},
             &(syn_bound_calls){.ctx = &j, .stop = never, .simulate = simulate});
+        ck_assert(levels.priced >= bound);
         check_parts(&levels, bound, j.best);
         if (plans.n <= 3000) no_prices_prove_more(s, sp, &levels, (uint64_t)plans.n);
         ck_assert_msg(bound <= best * (1 + 1e-9) + 1e-15, "bound %.12g above a plan of %.12g",

@@ -24,7 +24,7 @@ enum {
     CUDA_TURN = 1 << 20,        // bytes: pieces of messages between which others are sent, at least
     CUDA_STORES_MOST = 8 << 20, // bytes of a collective that members store in each other's memory
     CUDA_PORT_BLOCKS = 8,       // of a message between stages: processors that it holds, at most
-    CUDA_PORT_HELD = 6,         // processors that two receives and a send hold over sockets
+    CUDA_PORT_HELD = 6,         // processors that two receives and a send are taken to hold
     CUDA_VECTOR = 16,           // bytes: rows that are no multiple of it are odd
     CUDA_ROUND = 64,            // elements: extents that are odd are rounded up to a multiple
     CUDA_WORTH = 1000000000,    // matmuls under so many multiplications run as they are
