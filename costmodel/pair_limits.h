@@ -23,7 +23,7 @@
 #define COST_PAIR_LIST_PARTS   8    // of each member, of a list of tiles with sums [tried]
 #define COST_PAIR_LIST_PLAIN   4    // parts of a member at which forms of tiles are compared [tried]
 #define COST_PAIR_LIST_FORMS   2    // of those so many are searched [tried]
-#define COST_PAIR_STORES       0    // 1: lists by stores are planned: on H200s few gain [set]
+#define COST_PAIR_STORES       1    // 1: lists of sums by stores are planned; all-gathers lose [set]
 #define COST_PAIR_PARTS        1    // 1: lists of all-gathers have parts of k [set]
 #define COST_TILE_CLUSTERS     160  // of a device: processors by two [size]
 #define COST_PAIR_ORDERS       6    // passes over orders of chunks; a quick search has one [set]

@@ -255,7 +255,7 @@ def stores_checks(m):
     m.check("stores.coll", m.mpirun(n, m.test("coll_cuda_test"), "4", seed), 40, env=every)
     m.check(f"stores.pairs.{seed}", m.mpirun(n, m.test("pair_cuda_test"), "2", seed, "200", "600"), 50, env=every)
     m.check("stores.puts", m.mpirun(n, m.test("put_stress_cuda"), "12", "8", "1", "300"), 40,
-            env=given("-v --cuda graph=on,stores=on"))
+            env=given("-v --cuda graph=on,stores=all"))
 
 
 def tile_checks(m):
@@ -268,7 +268,7 @@ def tile_checks(m):
         checks["fail-tiles"] = (["tests/cli/cli_run_test.sh", "cuda", "tiles"],
                                 {"CUDA_VISIBLE_DEVICES": "0,1", "HAP_TEST_GPUS": "2"})
     m.together(checks, 150)
-    for way in ("off", "on") if m.gpus > 1 else ():
+    for way in ("off", "all") if m.gpus > 1 else ():
         seed = str(int(time.time()) % 1000000)
         m.check(f"pairs.stores-{way}.{seed}",
                 m.mpirun(min(m.gpus, 4), m.test("pair_cuda_test"), "5", seed, "200", "2000"), 100,

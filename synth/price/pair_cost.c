@@ -270,7 +270,7 @@ static bool gather_teams(teams *all, const syn_program *p, syn_costs *c, const s
                            .feeds = m->consumer && start->coll == COST_ALL_TO_ALL,
                            .form = start->form,
                            .n = n,
-                           .stores = COST_PAIR_STORES,
+                           .stores = COST_PAIR_STORES && start->coll != COST_ALL_GATHER,
                            .parts = COST_PAIR_PARTS,
                            .matmul = matmul,
                            .ctx = t}};

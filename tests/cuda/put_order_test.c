@@ -393,7 +393,7 @@ static void begin(int mesh, const cuda_put_sizes *sizes)
         }
         q->r.seg[SEG_SYM] = cuda_put_start(&q->r, fake.room);
         if (sizes) *cuda_put_sizes_of(&q->r) = *sizes;
-        q->r.opt.cuda.stores = by_stores ? HAP_CUDA_stores_on : HAP_CUDA_stores_off;
+        q->r.opt.cuda.stores = by_stores ? HAP_CUDA_stores_all : HAP_CUDA_stores_off;
     }
 }
 

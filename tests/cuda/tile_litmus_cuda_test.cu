@@ -9,7 +9,8 @@
 // that a read before its flag, or a write before its credit, leaves another round's numbers. Every
 // element is compared. Protocols that are spoilt on purpose are to be noticed: a tally ends early, a
 // wait is left out, a part is told before it is copied, no credit is waited for. From round to round
-// now the one kernel has few processors, now the other, so that either is ahead. Four rounds are
+// now the one kernel has few processors, now the other, so that either is ahead, and a round that is
+// read by few is followed by one that many make: it is there too soon without a credit. Four rounds are
 // enqueued behind a flag (GO) and then let go: what is ahead is the device's doing, not the host's.
 
 #include <cuda_bf16.h>
@@ -69,7 +70,7 @@ static void round_of(tile_call *maker, tile_call *reader, const tile_shape *s, u
     const __nv_bfloat16 *from = operand[number % OPERANDS];
     maker->a = from;
     maker->number = reader->number = number;
-    maker->sms = number / 2 % 2 ? FEW_SMS : SMS, reader->sms = number % 2 ? FEW_SMS : SMS;
+    maker->sms = number / 4 % 2 ? FEW_SMS : SMS, reader->sms = number % 2 ? FEW_SMS : SMS;
     until(making, flags, COPIED, number - 1);
     right(tile_run(maker, s, making));
     if (how != NO_CREDIT) until(sending, flags, CREDIT, number - 1);

@@ -113,7 +113,7 @@ bool cuda_put_stores_run(hap_rank *r, const hap_coll_call *c, cuda_put *put, cud
     const bool kind = c->kind == HAP_ALL_GATHER || sums(c);
     item x[CUDA_STORE_ITEMS];
     int n = 0;
-    if (r->opt.cuda.stores == HAP_CUDA_stores_off || !kind) return false;
+    if (r->opt.cuda.stores != HAP_CUDA_stores_all || !kind) return false;
     if (members > CUDA_STORE_MEMBERS || c->n > CUDA_STORE_ITEMS) return false;
     char *scratch = c->scratch ? c->scratch->data : NULL;
     for (int k = 0; k < c->n; k++) {

@@ -2,7 +2,7 @@
 // (kernels/cuda_put_store.h), in place of copy engines: the same places, sums and bits. Credits are
 // those of any one-sided put; flags are STORED (cuda_put.h). What takes this way, on all members or
 // on none: gathers, and sums of bf16 or f32, of few tensors of CUDA_STORES_MOST bytes together,
-// whose parts are runs of whole vectors. --cuda stores=off is without.
+// whose parts are runs of whole vectors. Of --cuda stores=all.
 //
 // A rank waits in the kernel, on processors that nothing else needs: it has come after all that its
 // compute stream had to do before, credits are given beside it, and each rank's kernel comes once.

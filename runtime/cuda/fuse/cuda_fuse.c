@@ -101,7 +101,7 @@ int cuda_fuse(hap_rank *r, cuda_record *c)
     cuda_fuse_heads(r, c);
     if (!exact) cuda_fuse_gemms(r, c);
     cuda_fuse_copies(r, c);
-    cuda_fuse_splits(r, c);
+    if (!exact) cuda_fuse_splits(r, c);
     cuda_fuse_update(r, c);
     cuda_fuse_chains(r, c, exact);
     for (int i = 0; i < c->n; i++)

@@ -19,7 +19,8 @@ void cuda_fuse_partials(hap_rank *r, cuda_record *c);
 void cuda_fuse_update(hap_rank *r, cuda_record *c);
 // Updates write the copies that casts make of parameters (cuda_fuse_copies.c).
 void cuda_fuse_copies(hap_rank *r, cuda_record *c);
-// Splits of a matmul's columns, after those (cuda_fuse_heads.c).
+// A matmul whose columns are split is a matmul a part, after those (cuda_fuse_heads.c): of another
+// shape, for which cuBLASLt may add in another order. So it is not exact.
 void cuda_fuse_splits(hap_rank *r, cuda_record *c);
 // Calls that one kernel runs (cuda_fuse_chains.c).
 void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact);
