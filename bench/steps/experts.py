@@ -52,24 +52,35 @@ def of_trace(path):
     return step / 1e3, computes, {k: (took / 1e3, hid / took if took else 0) for k, (took, hid) in moved.items()}
 
 
+def traced(m, model, folder, cuda):
+    """`of_trace` of the plan's run, or None."""
+    events = m.path("experts.trace.json")
+    go(m, f"{model}.traced.{cuda}", folder, "--steps", "14", "--trace", events, "--seed", "1", *models.inputs(m, model),
+       cuda=cuda, limit=90)
+    if not os.path.exists(events):
+        return None
+    found = of_trace(events)
+    os.remove(events)
+    return found
+
+
 def parallel(m, model, what, cluster, first):
     """Experts on ranks of their own: right beside the losses `first`, and its step beside what the rank with most
-    to do computes."""
+    to do computes. That is what its calls take one by one: a pair's matmuls have no time of their own in a trace."""
     found = planned_fsdp(m, model, f"{what}, experts apart", cluster, "auto", "--expert-room", str(ROOM), *PARALLEL)
     if not found:
         return
     ms, folder, losses = found
-    events = m.path("experts.trace.json")
-    go(m, f"{model}.traced", folder, "--steps", "16", "--trace", events, "--seed", "1", *models.inputs(m, model), limit=90)
-    if not os.path.exists(events):
+    apart, paired = traced(m, model, folder, "pairs=off"), traced(m, model, folder, "pairs=on")
+    if not apart:
         return
-    step, computes, moved = of_trace(events)
-    os.remove(events)
+    step, computes, _ = apart
     line(m, f"hapc {model}, {what}, half of the tokens choose one expert, experts apart: {ms:.2f} ms/step, "
             f"{ms / max(computes):.3f} of what the fullest rank computes (1.15 is asked; ms by rank "
-            f"{' '.join(f'{x:.1f}' for x in computes)} of a traced step of {step:.1f}), #wrong {wrong(first, losses)}")
-    for name, (took, hid) in sorted(moved.items()):
-        line(m, f"    {name}: {took / len(computes):.2f} ms a rank, {100 * hid:.0f} % hidden")
+            f"{' '.join(f'{x:.1f}' for x in computes)} of a traced step of {step:.1f} without pairs), "
+            f"#wrong {wrong(first, losses)}")
+    for name, (took, hid) in sorted(paired[2].items()) if paired else ():
+        line(m, f"    {name}: {took / len(computes):.2f} ms a rank, {100 * hid:.0f} % hidden behind other calls")
 
 
 def mixtral(m):

@@ -315,6 +315,7 @@ static bool all_alike(const planner *p)
 static bool worth_another_order(const planner *p, const struct look *of)
 {
     if (p->o->strategy != SYN_AUTO || !of->tight || planner_is_over(p)) return false;
+    if (p->bar > 0 && of->quickest >= p->bar) return false; // with all the memory that it wants
     if (isinf(of->sec)) return of->share <= SYN_ORDER_FAR && !planner_is_tired(p, SYN_WORK_FIRST);
     if (of->sec <= of->quickest * (1 + SYN_ORDER_LEAST) || all_alike(p)) return false;
     if (p->vain >= SYN_ORDER_LAST || planner_is_tired(p, SYN_WORK_FIRST)) return false;
