@@ -559,6 +559,8 @@ void planner_variants(planner *p)
         const syn_program *before = p->plain;
         double other = last.sec, other_plain = plain_last.sec, share = p->least_share;
         int later = p->later.n;
+        // What turns have left may promise more than another number does.
+        if (later > 0 && planner_is_tired(p, SYN_WORK_FIRST)) break;
         if (k > first && planner_fits(p) && o->after_few && !o->vary_chunks) break;
         // With all the memory that it wants, half as many are no better than what is to be beaten.
         if (k > first && p->bar > 0 && last.quickest >= planner_to_beat(p)) break;
@@ -578,7 +580,7 @@ void planner_variants(planner *p)
         bool nearer = !planner_fits(p) && p->least_share < share * (1 - SYN_CHUNKS_GAIN);
         if (2 * k > SYN_MAX_CHUNKS && !nearer) break;
     }
-    if (vary) plan_between(p, &x);
+    if (vary && !(p->later.n > 0 && planner_is_tired(p, SYN_WORK_FIRST))) plan_between(p, &x);
     p->turn_end = 0;
     if (!planner_fits(p) && p->bar <= 0) pursue_later(p);
     p->loose = false;
