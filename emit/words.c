@@ -64,11 +64,11 @@ hb_str say_list(hb_arena *a, const hb_str *item, int n)
 hb_str say_open(hb_arena *a, const syn_result *r)
 {
     static const char *const what[SYN_GAP_PARTS] = {
-        [SYN_GAP_SEARCH] = "to a search that was not exact",
-        [SYN_GAP_PRICES] = "to prices on memory that were not found",
-        [SYN_GAP_CHOICES] = "to choices that no prices lead to, as where equal layers would differ",
+        [SYN_GAP_SEARCH] = "by a search that was not exact",
+        [SYN_GAP_PRICES] = "by prices on memory that were not found",
+        [SYN_GAP_CHOICES] = "by choices that no prices lead to, as where equal layers would differ",
         [SYN_GAP_UNCOUNTED] =
-            "to memory that plans take and the bound does not count (both ends of "
+            "by memory that plans take and the bound does not count (both ends of "
             "a collective, padded copies, gaps between buffers)"};
     double bound = r->additive_bound_sec, best = r->additive_sec, part[SYN_GAP_PARTS];
     if (best < 0 || bound <= 0 || best <= bound * (1 + SYN_BOUND_WIDE)) return HB_STR("");
@@ -77,12 +77,11 @@ hb_str say_open(hb_arena *a, const syn_result *r)
     int n = 0;
     for (int i = 0; i < SYN_GAP_PARTS; i++) {
         if (part[i] / bound < SYN_GAP_SAID) continue;
-        const char *first = n == 0 ? "belong " : "";
-        item[n++] = hb_fmt(a, "%s %s%s", say_percent(a, part[i] / bound).p, first, what[i]);
+        item[n++] = hb_fmt(a, "%s %s", say_percent(a, part[i] / bound).p, what[i]);
     }
     hb_str all = say_list(a, item, n);
     return hb_fmt(a,
-                  "Of the gap %.*s. Nothing is proved of other cuts, meshes, micro-batches "
+                  "Above the bound: %.*s. Nothing is proved of other cuts, meshes, micro-batches "
                   "and blocks computed again: the best of them were simulated.",
                   HB_ARG(all));
 }

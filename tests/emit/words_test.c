@@ -23,16 +23,16 @@ START_TEST(gaps)
     ck_assert_str_eq(said(a, -1, 120, none), "");    // no bound
     ck_assert_str_eq(said(a, 100, -1, none), "");    // no plan of the space fits
     ck_assert_str_eq(said(a, 100, 110, none),
-                     "Of the gap 10 % belong to a search that was not exact." REST);
+                     "Above the bound: 10 % by a search that was not exact." REST);
     ck_assert_str_eq(said(a, 100, 110, (syn_bound_levels){100, HUGE_VAL, HUGE_VAL}),
-                     "Of the gap 10 % belong to prices on memory that were not found." REST);
+                     "Above the bound: 10 % by prices on memory that were not found." REST);
     ck_assert_str_eq(said(a, 100, 110, (syn_bound_levels){100.01, 103, 105}),
-                     "Of the gap 3.0 % belong to prices on memory that were not found, 2.0 % to "
+                     "Above the bound: 3.0 % by prices on memory that were not found, 2.0 % by "
                      "choices that no prices lead to, as where equal layers would differ and 5.0 % "
-                     "to memory that plans take and the bound does not count (both ends of a "
+                     "by memory that plans take and the bound does not count (both ends of a "
                      "collective, padded copies, gaps between buffers)." REST);
     ck_assert_str_eq(said(a, 100, 110, (syn_bound_levels){100, 100, 140}), // dearer than the plan
-                     "Of the gap 10 % belong to choices that no prices lead to, as where equal "
+                     "Above the bound: 10 % by choices that no prices lead to, as where equal "
                      "layers would differ." REST);
     hb_arena_free(a);
 }

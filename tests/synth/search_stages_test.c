@@ -480,8 +480,8 @@ static double fastest(hb_arena *a, ir_graph *g, const cl_cluster *c)
     return x.plan ? x.plan->predicted_sec : sec;
 }
 
-// Pair k: is it slower with more?
-static bool slower_with_more(int k)
+// Pair k: is it slower with more? Not by more than `near` says.
+static bool slower_with_more(int k, double near)
 {
     hb_arena *a = hb_arena_new();
     random_source r = {(uint64_t)k + 1000};
@@ -498,21 +498,23 @@ static bool slower_with_more(int k)
     if (k % 3 == 2) network *= 2;
     more = fastest(a, g, cluster_of(a, network, machines, mib));
     if (more > less) printf("pair %d: %g ms, with more %g\n", k, less * 1e3, more * 1e3);
-    ck_assert_msg(isinf(less) || more <= NEAR * less, "pair %d: %g ms, with more %g", k, less * 1e3,
+    ck_assert_msg(isinf(less) || more <= near * less, "pair %d: %g ms, with more %g", k, less * 1e3,
                   more * 1e3);
     hb_arena_free(a);
     return more > less;
 }
 
-// One pair was 9.5 % slower: with another machine a table had one pipeline alone, on that, too.
+// Kept: with another machine a table had one pipeline alone, or two, on that, too; in full an other
+// one is quicker. They were 9.5 and 0.56 % slower.
 START_TEST(monotone)
 {
-    static const int kept = 72;
+    static const int kept[] = {72, 63};
     const char *first = getenv("HAP_TEST_SEED");
     int n = test_cases(1, 3, 100), from = first ? atoi(first) : 0, slower = 0;
     for (int k = from; k < from + n; k++)
-        slower += slower_with_more(k);
-    if (!first && n < kept) slower += slower_with_more(kept);
+        slower += slower_with_more(k, NEAR);
+    for (size_t i = 0; !first && i < sizeof kept / sizeof *kept; i++)
+        (void)slower_with_more(kept[i], 1.005);
     printf("monotone: %d of %d pairs slower\n", slower, n);
 }
 END_TEST
