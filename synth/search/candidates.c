@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "synth/passes/arena_plan.h"
 #include "synth/passes/overlap_pairs.h"
 #include "synth/passes/passes.h"
 #include "synth/passes/workspace.h"
@@ -96,9 +97,11 @@ void pool_settle(pool *p, candidate *c)
     candidate x = *c;
     x.program = syn_program_copy(scratch, c->program);
     x.rolled = x.placed = false;
-    pool_place(&x);
-    c->fits = x.fits;
-    c->filled = 1 + pool_overflow(x.program);
+    pool_roll(&x);
+    syn_arena_settle(x.program);
+    double over = pool_overflow(x.program);
+    c->fits = over <= 0;
+    c->filled = 1 + over;
     double waste = c->filled / c->share;
     if (*least == 0 || waste < *least) *least = waste;
     hb_arena_free(scratch);
