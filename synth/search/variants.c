@@ -176,17 +176,29 @@ static void note_old(planner *p, const syn_result *r, double plain)
     if (p->old_leads <= 0 || r->predicted_sec < p->old_leads) p->old_leads = r->predicted_sec;
 }
 
-// Makes p->g the variant, with its factors, and pins read for it, as they are by tensor. NULL:
-// there is none, or it lacks what a pin names; where nothing was planned before, the result says
-// so.
+// Makes p->g the variant, with its factors, unless it is.
+static void make_variant(planner *p, int64_t chunks, const bool *again)
+{
+    struct making *v = &p->made;
+    size_t bytes = (size_t)p->step->n_blocks;
+    if (v->arena && v->chunks == chunks && memcmp(v->again, again, bytes) == 0) return;
+    if (v->arena && !v->stays) hb_arena_free(v->arena);
+    *v = (struct making){.arena = hb_arena_within(p->a), .chunks = chunks};
+    v->again = hb_copy(v->arena, again, bytes + 1);
+    p->g = ir_variant(v->arena, p->step, chunks, again, hb_diag_new(v->arena));
+    if (!p->g) return;
+    v->f = ir_factorize(v->arena, p->g);
+    if (p->step->n_blocks > 0) p->parts = ir_again_of(v->arena, p->g);
+}
+
+// The factors of the variant, with pins read for it, as they are by tensor. NULL: there is none, or
+// it lacks what a pin names; where nothing was planned before, the result says so.
 static const ir_factors *variant_of(planner *p, int64_t chunks, const bool *again, syn_options *o)
 {
-    hb_diag *d = hb_diag_new(p->a);
-    const ir_factors *f = NULL;
-    p->g = ir_variant(p->a, p->step, chunks, again, d);
-    if (p->g) f = ir_factorize(p->a, p->g);
+    make_variant(p, chunks, again);
+    const ir_factors *f = p->made.f;
     if (f && o->pins && p->g != p->step) {
-        o->pins = syn_pins_again(p->a, o->pins, p->g, f, d);
+        o->pins = syn_pins_again(p->a, o->pins, p->g, f, hb_diag_new(p->a));
         if (!o->pins) f = NULL;
     }
     if (!f && !p->any) {
@@ -221,7 +233,6 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     if (!f) return false;
     const ir_graph *g = p->g;
     if (!o.again && !o.pins && o.strategy == SYN_AUTO && p->step->n_blocks > 0) {
-        p->parts = ir_again_of(p->a, g);
         o.simulated = listen;
         o.simulated_ctx = p;
         wish_of(p, chunks, again)->done = true;
@@ -269,6 +280,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     bool taken = !p->any || best || worth_saying;
     if (taken || better) {
         hb_arena_join(p->a, own);
+        p->made.stays = true;
         if (r.program) r.program->arena = p->a;
     } else {
         hb_arena_free(own);
