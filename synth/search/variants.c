@@ -215,7 +215,8 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     syn_options o = *p->o;
     p->last.tight = false;
     if (p->any && planner_is_over(p)) return false; // the first has one search, whatever the time
-    o.loose = p->loose;
+    // What is looked for from the end of another search gets no effort that a plan makes needless.
+    o.loose = p->loose || (lead && planner_fits(p));
     o.lead = lead;
     o.baselines = o.baselines && !p->keeps_more;
     o.memory_first = memory_first;
