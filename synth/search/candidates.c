@@ -682,8 +682,8 @@ double pool_best_known(const pool *p)
 static bool too_slow(const pool *p, const candidate *c, bool is_auto)
 {
     bool said = !is_auto && p->opt->known && p->opt->known->leads > 0;
-    double best = pool_best_known(p), far = said             ? SYN_LATER_FAR
-                                            : !p->looking    ? SYN_RISE_FAR
+    double best = pool_best_known(p), far = said           ? SYN_LATER_FAR
+                                            : !p->looking  ? SYN_RISE_FAR
                                             : p->g->few_of ? SYN_RISE_FEW
                                                            : SYN_RISE_LOOK;
     return (is_auto || said) && best > 0 && c->sec > far * best;
