@@ -208,6 +208,24 @@ static const ir_factors *variant_of(planner *p, int64_t chunks, const bool *agai
     return f;
 }
 
+// What sets of devices came to in the other order holds with memory first, too: those that were
+// slow there are left.
+static void know_sets(planner *p)
+{
+    syn_known_sets *to = &p->known[1];
+    for (int i = 0; i < p->known[0].set.n; i++) {
+        const struct known_set *from = &p->known[0].set.p[i];
+        int at = 0;
+        while (at < to->set.n && to->set.p[at].key != from->key)
+            at++;
+        if (at == to->set.n) HB_PUSH(p->a, &to->set, *from);
+        struct known_set *x = &to->set.p[at];
+        x->quickest = fmin(x->quickest, from->quickest);
+        x->best = fmin(x->best, from->best);
+        x->near = fmin(x->near, from->near);
+    }
+}
+
 // Plans one variant in one of the two orders; true if it is the best so far.
 static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lead *lead,
                     bool memory_first)
@@ -226,6 +244,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     o.known->best = p->old_best;
     o.known->leads = p->old_leads;
     if (memory_first) {
+        know_sets(p);
         o.known->best = planner_fits(p) ? p->plain_sec : 0;
         o.known->leads = planner_fits(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
     }
