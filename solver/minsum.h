@@ -29,6 +29,9 @@ typedef struct ms_problem {
     const ms_edge *edge;
     const hb_stop *stop; // NULL, or when to end with the best assignment so far (MS_TOO_LARGE)
     ms_memo *memo;       // NULL, or of problems over the same tables
+    // What costs as much is of no interest: once nothing is proved to cost less, a search by bounds
+    // ends (MS_TOO_LARGE). 0: there is no such value.
+    double beyond;
 } ms_problem;
 
 typedef enum { MS_OPTIMAL, MS_INFEASIBLE, MS_TOO_LARGE } ms_status;

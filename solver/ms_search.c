@@ -4,6 +4,7 @@
 // choosing it costs at least is still at most T; everything of value <= T survives, so when the
 // elimination of the survivors finds a value <= T it is the minimum (reference: search.md 3).
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -133,6 +134,12 @@ static bool must_do(const ms_problem *p, const state *s)
     return !isinf(s->value) && hb_stopped(p->stop);
 }
 
+// Is nothing of interest left?
+static bool is_beyond(const ms_problem *p, const state *s)
+{
+    return p->beyond > 0 && s->lower >= p->beyond;
+}
+
 // Raises the bound until it creeps or is within gap of an assignment; whether it is finite.
 static bool raise_bound(ms_dual *d, int most, double gap, int *x, state *s)
 {
@@ -143,6 +150,7 @@ static bool raise_bound(ms_dual *d, int most, double gap, int *x, state *s)
         ms_dual_sweep(d, false);
         s->lower = ms_dual_bound(d);
         if (s->lower >= d->big) return false;
+        if (is_beyond(d->p, s)) break;
         read_off(d, x);
         double gain = s->lower - before, value = ms_value(d->p, x);
         if (value < s->value) {
@@ -198,11 +206,12 @@ static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, int round
     s->lower = ms_dual_bound(d);
     bool started = !isinf(s->value); // then the messages come from handshakes over the same tables
     if (started && s->value <= s->lower + gap * fabs(s->lower)) return MS_OPTIMAL;
+    if (is_beyond(d->p, s)) return MS_TOO_LARGE;
     for (int round = 0; round < rounds; round++) {
         double before = s->lower;
         if ((round || !started) && !raise_bound(d, MS_PASSES, gap, x, s)) return MS_INFEASIBLE;
         if (s->value <= s->lower + fmax(gap, MS_MET) * fabs(s->lower)) return MS_OPTIMAL;
-        if (must_do(d->p, s)) break;
+        if (is_beyond(d->p, s) || must_do(d->p, s)) break;
         ms_dual_slacks(d, slack);
         if (try_rooms(d, slack, max_cells, work, gap, x, s)) return MS_OPTIMAL;
         // As much work on nearly the same bound would end as this did.
@@ -293,7 +302,7 @@ ms_status ms_solve_bound(const ms_problem *p, uint64_t max_cells, double cheap, 
     bool once = hard && p->n_vars > MS_TILE_DEEPER * tile->small.n_vars;
     status = close_gap(&d, max_cells, gap, once ? 1 : MS_ROUNDS, &s);
     if (!tile) ms_warm_save(warm, p, names, m);
-    if (status == MS_TOO_LARGE && !must_do(p, &s)) {
+    if (status == MS_TOO_LARGE && !is_beyond(p, &s) && !must_do(p, &s)) {
         int *x = HB_ARRAY(tmp, int, p->n_vars + 1);
         bool little = s.value - s.lower <= MS_LITTLE * fabs(s.lower);
         double work = once || gap > 0 || little ? MS_HARD_WORK : MS_MOST_WORK;
@@ -318,15 +327,16 @@ ms_status ms_solve_near(hb_arena *a, const ms_problem *p, uint64_t max_cells, do
     double below = 0;
     *value = (double)INFINITY;
     if (r) {
-        const ms_problem *rest = ms_reduced_problem(r);
-        int *x = HB_ARRAY(tmp, int, rest->n_vars + 1);
+        ms_problem rest = *ms_reduced_problem(r);
+        int *x = HB_ARRAY(tmp, int, rest.n_vars + 1);
         int states = 0;
-        for (int v = 0; v < rest->n_vars; v++)
-            states += rest->domain[v];
+        for (int v = 0; v < rest.n_vars; v++)
+            states += rest.domain[v];
         double cheap = states > MS_MANY_STATES ? -1 : MS_PLAIN_WORK;
         ms_names names = ms_reduced_names(r);
-        status = ms_solve_bound(rest, max_cells, cheap, gap, ms_warm_of(a, cache), &names, x, value,
-                                &below);
+        if (p->beyond > 0) rest.beyond = fmax(p->beyond - ms_reduced_constant(r), DBL_MIN);
+        status = ms_solve_bound(&rest, max_cells, cheap, gap, ms_warm_of(a, cache), &names, x,
+                                value, &below);
         below += ms_reduced_constant(r);
         if (!isinf(*value)) {
             ms_reduced_expand(r, x, assignment);

@@ -276,7 +276,7 @@ int main(int argc, char **argv)
     join(&b, wte, io.dx), join(&b, logits, dwte), join(&b, first_dx, dwte), join(&b, dwte, adam);
     join(&b, wte, adam);
 
-    ms_problem p = {b.domain.n, b.domain.p, b.unary.p, b.edge.n, b.edge.p, NULL, NULL};
+    ms_problem p = {b.domain.n, b.domain.p, b.unary.p, b.edge.n, b.edge.p, NULL, NULL, 0};
     int *at = HB_ARRAY(b.arena, int, p.n_vars);
     int widest = 0;
     for (int v = 0; v < p.n_vars; v++)

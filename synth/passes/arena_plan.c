@@ -29,6 +29,7 @@ typedef struct planner {
     int *mod, *part;              // by unit of arena_live
     int n[PARTS], *number[PARTS]; // units of a part: unit of arena_live
     arena_unit *unit[PARTS];
+    arena_pack *pack[PARTS];
 } planner;
 
 static arena_cell *cell_of(planner *a, int unit, int k)
@@ -143,7 +144,8 @@ typedef struct layout {
     int64_t bytes, bound;
 } layout;
 
-static layout lay_out(planner *a, arena_pack *pack, int seg, int cls)
+// pack: places buffers; else bytes are the bound, too.
+static layout lay_out(planner *a, int seg, int cls, bool pack)
 {
     int n = a->n[seg], units = a->live->n_units;
     layout y = {.base = HB_ARRAY(a->arena, int64_t, units + 1),
@@ -157,8 +159,8 @@ static layout lay_out(planner *a, arena_pack *pack, int seg, int cls)
     }
     for (int i = 0; i < n; i++)
         size[i] = y.stride[a->number[seg][i]];
-    y.bytes = arena_pack_place(pack, size, base);
-    y.bound = arena_pack_bound(pack, size);
+    y.bound = arena_pack_bound(a->pack[seg], size);
+    y.bytes = pack ? arena_pack_place(a->pack[seg], size, base) : y.bound;
     for (int i = 0; i < n; i++)
         y.base[a->number[seg][i]] = base[i];
     return y;
@@ -172,12 +174,10 @@ static bool same_bytes(const syn_program *p, int c, int d)
 }
 
 // SEG_LOCAL of every class, behind it the places of the ring; then where all buffers lie.
-static void lay_out_classes(planner *a, arena_size *size, const layout *sym,
+static void lay_out_classes(planner *a, arena_size *size, const layout *sym, bool pack,
                             int64_t (*off)[CL_MAX_CLASSES])
 {
     const syn_program *p = a->p;
-    arena_pack *pack[PARTS] = {NULL, arena_pack_new(a->arena, a->n[LOCAL], a->unit[LOCAL]),
-                               arena_pack_new(a->arena, a->n[RING], a->unit[RING])};
     layout own[CL_MAX_CLASSES][PARTS];
     int places = p->g->depth > 1 ? p->g->depth : 1;
     for (int c = 0; c < p->mesh->n_classes; c++) {
@@ -185,12 +185,12 @@ static void lay_out_classes(planner *a, arena_size *size, const layout *sym,
         while (like < c && !same_bytes(p, like, c))
             like++;
         for (int part = LOCAL; part < PARTS; part++)
-            own[c][part] = like < c ? own[like][part] : lay_out(a, pack[part], part, c);
+            own[c][part] = like < c ? own[like][part] : lay_out(a, part, c, pack);
         size->ring_at[c] = own[c][LOCAL].bytes;
         size->ring[c] = own[c][RING].bytes;
         size->local[c] = own[c][LOCAL].bytes + places * own[c][RING].bytes;
         size->local_bound[c] = own[c][LOCAL].bound + places * own[c][RING].bound;
-        for (int t = 0; t < p->tensors.n; t++) {
+        for (int t = 0; t < p->tensors.n && pack; t++) {
             const arena_cell *cell = &a->live->cell[arena_root(a->live, t)];
             int part = a->part[cell->unit];
             const layout *y = part == SYM ? sym : &own[c][part];
@@ -201,27 +201,45 @@ static void lay_out_classes(planner *a, arena_size *size, const layout *sym,
     }
 }
 
-arena_size arena_plan(hb_arena *arena, const syn_program *p, bool families,
-                      int64_t (*off)[CL_MAX_CLASSES], int *mod)
+static planner planner_of(hb_arena *arena, const syn_program *p, bool families)
 {
     planner a = {.arena = arena, .p = p, .live = arena_live_new(arena, p, families)};
     arena_alias(a.live);
     for (int t = 0; t < p->tensors.n; t++)
         a.live->cell[t].last = arena_last(a.live, &a.live->cell[t]);
     make_units(&a);
+    for (int part = 0; part < PARTS; part++)
+        a.pack[part] = arena_pack_new(arena, a.n[part], a.unit[part]);
+    return a;
+}
+
+// pack: places buffers; else sizes are what no placement is below, and `off` stays.
+static arena_size sizes_of(planner *a, bool pack, int64_t (*off)[CL_MAX_CLASSES])
+{
     arena_size size = {0};
-    layout sym = lay_out(&a, arena_pack_new(arena, a.n[SYM], a.unit[SYM]), SYM, -1);
+    layout sym = lay_out(a, SYM, -1, pack);
     size.sym = sym.bytes;
-    size.in_ring = HB_ARRAY(arena, bool, p->tensors.n + 1);
     size.sym_bound = sym.bound;
-    lay_out_classes(&a, &size, &sym, off);
-    for (int t = 0; t < p->tensors.n; t++) {
-        const arena_cell *cell = &a.live->cell[arena_root(a.live, t)];
-        if (families && p->tensors.p[t].family >= 0)
-            mod[p->tensors.p[t].family] = a.mod[cell->unit];
-        size.in_ring[t] = a.part[cell->unit] == RING;
-    }
+    size.in_ring = HB_ARRAY(a->arena, bool, a->p->tensors.n + 1);
+    for (int t = 0; t < a->p->tensors.n; t++)
+        size.in_ring[t] = a->part[a->live->cell[arena_root(a->live, t)].unit] == RING;
+    lay_out_classes(a, &size, &sym, pack, off);
     return size;
+}
+
+static void note_mods(const planner *a, int *mod)
+{
+    for (int t = 0; t < a->p->tensors.n; t++)
+        if (a->p->tensors.p[t].family >= 0)
+            mod[a->p->tensors.p[t].family] = a->mod[a->live->cell[arena_root(a->live, t)].unit];
+}
+
+arena_size arena_plan(hb_arena *arena, const syn_program *p, bool families,
+                      int64_t (*off)[CL_MAX_CLASSES], int *mod)
+{
+    planner a = planner_of(arena, p, families);
+    if (families) note_mods(&a, mod);
+    return sizes_of(&a, true, off);
 }
 
 // Does no class need more than it has, all at `bytes` of SEG_LOCAL and `sym`?
@@ -234,13 +252,40 @@ static bool fits(const syn_program *p, const int64_t *bytes, int64_t sym)
     return true;
 }
 
-// Whether it does not fit, and might if the same were packed better.
-static bool place(syn_program *p)
+static void note_sizes(syn_program *p, const arena_size *size)
+{
+    p->sym_bytes = size->sym;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        p->local_bytes[c] = size->local[c];
+        p->ring_at[c] = size->ring_at[c];
+        p->ring_bytes[c] = size->ring[c];
+        p->peak_bytes[c] = size->sym + size->local[c];
+    }
+}
+
+// Does a program whose buffers have no places yet fit in none, by what it holds at once?
+static bool fits_nowhere(syn_program *p, planner *a)
+{
+    arena_size least = sizes_of(a, false, NULL);
+    note_sizes(p, &least);
+    syn_workspace_expected(p);
+    return !fits(p, least.local, least.sym);
+}
+
+// Whether it does not fit, and might if the same were packed better. settle: what fits nowhere is
+// not packed.
+static bool place(syn_program *p, bool settle)
 {
     hb_arena *arena = hb_arena_new();
+    planner a = planner_of(arena, p, true);
+    if (settle && fits_nowhere(p, &a)) {
+        hb_arena_free(arena);
+        return false;
+    }
     int64_t(*off)[CL_MAX_CLASSES] = hb_alloc(arena, sizeof *off * (size_t)(p->tensors.n + 1));
     int *mod = HB_ARRAY(arena, int, p->families.n + 1);
-    arena_size size = arena_plan(arena, p, true, off, mod);
+    note_mods(&a, mod);
+    arena_size size = sizes_of(&a, true, off);
     for (int t = 0; t < p->tensors.n; t++)
         p->tensors.p[t].ring = size.in_ring[t];
     for (int t = 0; t < p->tensors.n; t++)
@@ -253,13 +298,7 @@ static bool place(syn_program *p)
         for (int c = 0; c < p->mesh->n_classes; c++)
             y->stride[c] = cell_bytes(p, t, t->sym ? -1 : c);
     }
-    p->sym_bytes = size.sym;
-    for (int c = 0; c < p->mesh->n_classes; c++) {
-        p->local_bytes[c] = size.local[c];
-        p->ring_at[c] = size.ring_at[c];
-        p->ring_bytes[c] = size.ring[c];
-        p->peak_bytes[c] = size.sym + size.local[c];
-    }
+    note_sizes(p, &size);
     syn_workspace(p);
     hb_arena_free(arena);
     return !fits(p, size.local, size.sym) && fits(p, size.local_bound, size.sym_bound);
@@ -291,14 +330,24 @@ static void split_families(syn_program *p, int most)
 // What the forward pass saves is freed from the last layer to the first, while gradients are made
 // so. Families have one stride each: of several of gradients only one finds a place there. Where
 // that is why a program does not fit, they lie in parts.
-void syn_arena(syn_program *p)
+static void place_in_parts(syn_program *p, bool settle)
 {
     static const int most[] = {SYN_PACK_PARTS};
-    bool again = place(p);
+    bool again = place(p, settle);
     for (size_t i = 0; i < sizeof most / sizeof *most && again; i++) {
         split_families(p, most[i]);
-        again = place(p);
+        again = place(p, settle);
     }
+}
+
+void syn_arena(syn_program *p)
+{
+    place_in_parts(p, false);
+}
+
+void syn_arena_settle(syn_program *p)
+{
+    place_in_parts(p, true);
 }
 
 void syn_arena_places(syn_program *p)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "synth/passes/arena_plan.h"
 #include "synth/passes/overlap_pairs.h"
 #include "synth/passes/passes.h"
 #include "synth/passes/workspace.h"
@@ -96,9 +97,11 @@ void pool_settle(pool *p, candidate *c)
     candidate x = *c;
     x.program = syn_program_copy(scratch, c->program);
     x.rolled = x.placed = false;
-    pool_place(&x);
-    c->fits = x.fits;
-    c->filled = 1 + pool_overflow(x.program);
+    pool_roll(&x);
+    syn_arena_settle(x.program);
+    double over = pool_overflow(x.program);
+    c->fits = over <= 0;
+    c->filled = 1 + over;
     double waste = c->filled / c->share;
     if (*least == 0 || waste < *least) *least = waste;
     hb_arena_free(scratch);
@@ -674,13 +677,16 @@ double pool_best_known(const pool *p)
     return own > 0 && other > 0 ? fmin(own, other) : own + other;
 }
 
-// Is a plan that does not fit so slow that one with less memory will not be the best?
+// Is a plan that does not fit so slow that one with less memory will not be the best? What
+// baselines take is said of the first variant.
 static bool too_slow(const pool *p, const candidate *c, bool is_auto)
 {
-    double best = pool_best_known(p), far = !p->looking    ? SYN_RISE_FAR
+    bool said = !is_auto && p->opt->known && p->opt->known->leads > 0;
+    double best = pool_best_known(p), far = said           ? SYN_LATER_FAR
+                                            : !p->looking  ? SYN_RISE_FAR
                                             : p->g->few_of ? SYN_RISE_FEW
                                                            : SYN_RISE_LOOK;
-    return is_auto && best > 0 && c->sec > far * best;
+    return (is_auto || said) && best > 0 && c->sec > far * best;
 }
 
 // Bytes of a choice as memory prices weigh them: what it cost at one price.

@@ -99,6 +99,7 @@ static void search_fixed(fixing *f, found_plan want)
     bool can = fix(f, &want, unary);
     problem.unary = unary;
     problem.memo = f->memo;
+    problem.beyond = f->best.choice.additive * f->far;
     double lower = 0;
     if (can) {
         f->p->n_solved++;

@@ -191,7 +191,12 @@ static bool solve_at(const mix *m, const run *w, hb_arena *a, int *x)
         domain[i] = 2;
         unary[i] = &r.unary[2 * i];
     }
-    ms_problem q = {n_free, domain, unary, r.edges.n, r.edges.p, p->stop, NULL};
+    ms_problem q = {.n_vars = n_free,
+                    .domain = domain,
+                    .unary = unary,
+                    .n_edges = r.edges.n,
+                    .edge = r.edges.p,
+                    .stop = p->stop};
     double value, lower;
     if (n_free == 0 ||
         ms_solve_near(a, &q, 0, SYN_MIX_GAP, NULL, y, &value, &lower) != MS_OPTIMAL ||

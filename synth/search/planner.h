@@ -88,6 +88,14 @@ typedef struct planner {
     uint64_t *kind;    // of each block of the step: ops and sizes
     const ir_graph *g; // that is planned
     ir_again parts;
+    // That graph with its factors, and what it is: the next search may be of the same.
+    struct making {
+        hb_arena *arena; // NULL: none was made
+        int64_t chunks;
+        const bool *again;
+        const ir_factors *f; // NULL: there is no such variant
+        bool stays;          // a plan is of it
+    } made;
     // Among few layers: where the plans ended that are to be planned whole.
     HB_VEC(ending) endings;
     bool keeps_more; // variants of the best plan with more blocks kept: baselines were beside that

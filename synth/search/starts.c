@@ -125,10 +125,17 @@ static void take_rounds(pool *p, syn_starting_ratio starting, candidate *cur, do
     }
 }
 
+// What looks at a plan found: where its lowest price made it slower, a lower one yet would.
+typedef struct hidden {
+    double sec, additive; // of the plan that was looked at
+    bool slower[2];       // [takes]
+} hidden;
+
 // Transfers that a plan leaves time for hide in the simulator: searches in which they cost little,
 // at the same cuts, by other prices at every second look; where collectives slow the computing that
-// hides them, one in which that costs, too. Whether one is better.
-static bool hide_transfers(pool *p, candidate *cur, int look)
+// hides them, one in which that costs, too. Whether one is better. h, if not NULL: of the first
+// look.
+static bool hide_transfers(pool *p, candidate *cur, int look, hidden *h)
 {
     static const double price[][2] = {{SYN_HIDDEN}, {SYN_HIDDEN_LATER}};
     const candidate from = *cur;
@@ -153,15 +160,22 @@ static bool hide_transfers(pool *p, candidate *cur, int look)
         of[n].price = price[look % 2][1];
         of[n++].takes = true;
     }
+    bool again = h && look > 0 && h->sec == from.sec && h->additive == from.additive;
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         search_options o = quick_options(p, s->weight);
         candidate next;
+        if (again && of[i].price == price[1][1] && h->slower[of[i].takes]) continue;
         o.price = p->b->price;
         o.slack = slack_of(p, &from, of[i].price, of[i].takes);
         o.beat = cur->sec * (1 - SYN_SAME_PLACE);
         if (!pool_search(p, &o, &next)) break;
+        if (h && look == 0) h->slower[of[i].takes] = next.sec > from.sec;
         if (next.fits && next.sec < cur->sec * (1 - SYN_SAME_PLACE)) *cur = next;
         pool_forget(p, cur, NULL);
+    }
+    if (h && look == 0) {
+        h->sec = from.sec;
+        h->additive = from.additive;
     }
     p->held = NULL;
     pool_forget(p, cur, NULL);
@@ -173,7 +187,7 @@ void pool_polish(pool *p)
     candidate cur = p->best;
     for (int round = 0; round < SYN_HIDE_ROUNDS && cur.program && !pool_out_of_time(p); round++) {
         p->b = pool_board_of(p, cur.space->mesh);
-        if (!hide_transfers(p, &cur, round) && round > 0) return;
+        if (!hide_transfers(p, &cur, round, NULL) && round > 0) return;
     }
 }
 
@@ -257,16 +271,17 @@ static void pay_more(pool *p, syn_starting_ratio starting, candidate *cur)
 void pool_alternate(pool *p, syn_starting_ratio starting, const candidate *first, double best)
 {
     candidate cur = *first;
+    hidden found = {0}, *large = p->g->nodes.n > SYN_MANY_NODES ? &found : NULL;
     bool look = !pool_few_starts(p) && cur.fits && best > 0 && cur.sec < best * SYN_FIRST_FAR;
-    if (look) (void)hide_transfers(p, &cur, 0);
+    if (look) (void)hide_transfers(p, &cur, 0, large);
     if (!promising(p, &cur, best)) return;
-    if (!look) (void)hide_transfers(p, &cur, 0);
+    if (!look) (void)hide_transfers(p, &cur, 0, large);
     take_rounds(p, starting, &cur, best);
     if (!cur.fits && !cur.behind && !p->spare && !pool_out_of_time(p)) {
         pay_more(p, starting, &cur);
         if (cur.fits) take_rounds(p, starting, &cur, best);
     }
-    if (cur.sec < pool_best_known(p) * SYN_FIRST_FAR && hide_transfers(p, &cur, 1))
+    if (cur.sec < pool_best_known(p) * SYN_FIRST_FAR && hide_transfers(p, &cur, 1, large))
         take_rounds(p, starting, &cur, 0);
 }
 

@@ -139,10 +139,22 @@ static bool stop_bounding(void *ctx)
     return pool_out_of_time(((bounding *)ctx)->p);
 }
 
+// Of plans that a pool knows, is one another than before?
+static bool takes_over(const pool *p, const candidate *best, const candidate *paired,
+                       const candidate *smallest)
+{
+    return p->best.program != best->program || p->paired.program != paired->program ||
+           p->smallest.program != smallest->program;
+}
+
+// Its program stays if the pool wants it: beside the space, which it is of.
 static double simulate_for_bound(void *ctx, const syn_choice *choice, double *share)
 {
     bounding *b = ctx;
-    candidate c = pool_simulate(b->p, b->optimum->arena, b->optimum->space, choice);
+    const candidate best = b->p->best, paired = b->p->paired, smallest = b->p->smallest;
+    hb_arena *own = hb_arena_new();
+    candidate c = pool_simulate(b->p, own, b->optimum->space, choice);
+    c.arena = b->optimum->arena;
     c.priced = true;
     b->p->work += pool_states(b->optimum->space);
     pool_settle(b->p, &c);
@@ -151,6 +163,10 @@ static double simulate_for_bound(void *ctx, const syn_choice *choice, double *sh
     else
         c.share *= fmax(b->p->waste[0][c.program->has_sym], 1);
     pool_offer(b->p, &c);
+    if (takes_over(b->p, &best, &paired, &smallest))
+        hb_arena_join(c.arena, own);
+    else
+        hb_arena_free(own);
     *share = c.share;
     if (c.fits) b->additive = fmin(b->additive, c.additive);
     return c.fits ? c.additive : HUGE_VAL;

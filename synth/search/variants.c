@@ -176,17 +176,29 @@ static void note_old(planner *p, const syn_result *r, double plain)
     if (p->old_leads <= 0 || r->predicted_sec < p->old_leads) p->old_leads = r->predicted_sec;
 }
 
-// Makes p->g the variant, with its factors, and pins read for it, as they are by tensor. NULL:
-// there is none, or it lacks what a pin names; where nothing was planned before, the result says
-// so.
+// Makes p->g the variant, with its factors, unless it is.
+static void make_variant(planner *p, int64_t chunks, const bool *again)
+{
+    struct making *v = &p->made;
+    size_t bytes = (size_t)p->step->n_blocks;
+    if (v->arena && v->chunks == chunks && memcmp(v->again, again, bytes) == 0) return;
+    if (v->arena && !v->stays) hb_arena_free(v->arena);
+    *v = (struct making){.arena = hb_arena_within(p->a), .chunks = chunks};
+    v->again = hb_copy(v->arena, again, bytes + 1);
+    p->g = ir_variant(v->arena, p->step, chunks, again, hb_diag_new(v->arena));
+    if (!p->g) return;
+    v->f = ir_factorize(v->arena, p->g);
+    if (p->step->n_blocks > 0) p->parts = ir_again_of(v->arena, p->g);
+}
+
+// The factors of the variant, with pins read for it, as they are by tensor. NULL: there is none, or
+// it lacks what a pin names; where nothing was planned before, the result says so.
 static const ir_factors *variant_of(planner *p, int64_t chunks, const bool *again, syn_options *o)
 {
-    hb_diag *d = hb_diag_new(p->a);
-    const ir_factors *f = NULL;
-    p->g = ir_variant(p->a, p->step, chunks, again, d);
-    if (p->g) f = ir_factorize(p->a, p->g);
+    make_variant(p, chunks, again);
+    const ir_factors *f = p->made.f;
     if (f && o->pins && p->g != p->step) {
-        o->pins = syn_pins_again(p->a, o->pins, p->g, f, d);
+        o->pins = syn_pins_again(p->a, o->pins, p->g, f, hb_diag_new(p->a));
         if (!o->pins) f = NULL;
     }
     if (!f && !p->any) {
@@ -196,6 +208,24 @@ static const ir_factors *variant_of(planner *p, int64_t chunks, const bool *agai
     return f;
 }
 
+// What sets of devices came to in the other order holds with memory first, too: those that were
+// slow there are left.
+static void know_sets(planner *p)
+{
+    syn_known_sets *to = &p->known[1];
+    for (int i = 0; i < p->known[0].set.n; i++) {
+        const struct known_set *from = &p->known[0].set.p[i];
+        int at = 0;
+        while (at < to->set.n && to->set.p[at].key != from->key)
+            at++;
+        if (at == to->set.n) HB_PUSH(p->a, &to->set, *from);
+        struct known_set *x = &to->set.p[at];
+        x->quickest = fmin(x->quickest, from->quickest);
+        x->best = fmin(x->best, from->best);
+        x->near = fmin(x->near, from->near);
+    }
+}
+
 // Plans one variant in one of the two orders; true if it is the best so far.
 static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lead *lead,
                     bool memory_first)
@@ -203,7 +233,8 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     syn_options o = *p->o;
     p->last.tight = false;
     if (p->any && planner_is_over(p)) return false; // the first has one search, whatever the time
-    o.loose = p->loose;
+    // What is looked for from the end of another search gets no effort that a plan makes needless.
+    o.loose = p->loose || (lead && planner_fits(p));
     o.lead = lead;
     o.baselines = o.baselines && !p->keeps_more;
     o.memory_first = memory_first;
@@ -213,6 +244,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     o.known->best = p->old_best;
     o.known->leads = p->old_leads;
     if (memory_first) {
+        know_sets(p);
         o.known->best = planner_fits(p) ? p->plain_sec : 0;
         o.known->leads = planner_fits(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
     }
@@ -221,7 +253,6 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     if (!f) return false;
     const ir_graph *g = p->g;
     if (!o.again && !o.pins && o.strategy == SYN_AUTO && p->step->n_blocks > 0) {
-        p->parts = ir_again_of(p->a, g);
         o.simulated = listen;
         o.simulated_ctx = p;
         wish_of(p, chunks, again)->done = true;
@@ -269,6 +300,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     bool taken = !p->any || best || worth_saying;
     if (taken || better) {
         hb_arena_join(p->a, own);
+        p->made.stays = true;
         if (r.program) r.program->arena = p->a;
     } else {
         hb_arena_free(own);

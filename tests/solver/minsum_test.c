@@ -70,7 +70,7 @@ static problem *random_problem(int most_vars, int most_states, bool whole)
                 g->table = q->edge[k].table;
         if (!g->table) g->table = table(q->domain[g->a] * q->domain[g->b], whole, forbidden);
     }
-    q->p = (ms_problem){n, q->domain, q->unary, n_edges, q->edge, NULL, NULL};
+    q->p = (ms_problem){n, q->domain, q->unary, n_edges, q->edge, NULL, NULL, 0};
     return q;
 }
 
@@ -142,7 +142,7 @@ START_TEST(cliques_equal_exhaustive)
             for (int b = a + 1; b < n; b++, e++)
                 q->edge[e] =
                     (ms_edge){b, a, table(q->domain[a] * q->domain[b], true, round < 10 ? 0 : 10)};
-        q->p = (ms_problem){n, q->domain, NULL, e, q->edge, NULL, NULL};
+        q->p = (ms_problem){n, q->domain, NULL, e, q->edge, NULL, NULL, 0};
         check_against_exhaustive(&q->p, true, &n_infeasible);
     }
 }
@@ -180,7 +180,7 @@ START_TEST(both_methods_agree_on_layers)
             }
         }
         if (draw(2)) unary[draw((uint32_t)n)] = NULL; // one layer is not like the others
-        ms_problem p = {n, domain, unary, m, edge, NULL, NULL};
+        ms_problem p = {n, domain, unary, m, edge, NULL, NULL, 0};
         int at[IN_LAYER * LAYERS];
         double plain, dual, lower;
         ms_status s = ms_solve(arena, &p, 0, NULL, at, &plain);
@@ -223,7 +223,7 @@ START_TEST(ties_take_the_lowest_index)
     int domain[] = {3, 3, 3};
     const double *unary[] = {flat, NULL, NULL};
     ms_edge edge[] = {{0, 1, zeros}, {1, 2, zeros}};
-    ms_problem p = {3, domain, unary, 2, edge, NULL, NULL};
+    ms_problem p = {3, domain, unary, 2, edge, NULL, NULL, 0};
     int at[3], again[3];
     double value;
     ck_assert_int_eq(ms_solve(arena, &p, 0, NULL, at, &value), MS_OPTIMAL);
@@ -256,8 +256,8 @@ START_TEST(no_variables_and_single_states)
     double value, cell = 2.5, forbidden = HUGE_VAL;
     ms_edge edge[] = {{0, 1, &cell}};
     const double *unary[] = {&cell, NULL};
-    ms_problem none = {0, NULL, NULL, 0, NULL, NULL, NULL},
-               single = {2, domain, unary, 1, edge, NULL, NULL};
+    ms_problem none = {0, NULL, NULL, 0, NULL, NULL, NULL, 0},
+               single = {2, domain, unary, 1, edge, NULL, NULL, 0};
     ck_assert_int_eq(ms_solve(arena, &none, 0, NULL, at, &value), MS_OPTIMAL);
     ck_assert_double_eq(value, 0);
     ck_assert_int_eq(ms_solve(arena, &single, 0, NULL, at, &value), MS_OPTIMAL);
@@ -274,7 +274,7 @@ START_TEST(infeasible_without_a_forbidden_state)
     int domain[] = {2, 2, 2}, at[3];
     double value;
     ms_edge edge[] = {{0, 1, differ}, {1, 2, differ}, {0, 2, differ}};
-    ms_problem p = {3, domain, NULL, 3, edge, NULL, NULL};
+    ms_problem p = {3, domain, NULL, 3, edge, NULL, NULL, 0};
     ck_assert_int_eq(ms_solve(arena, &p, 0, NULL, at, &value), MS_INFEASIBLE);
 }
 END_TEST
@@ -290,7 +290,7 @@ START_TEST(too_large_is_said)
         for (int b = a + 1; b < N; b++)
             edge[n++] = (ms_edge){a, b, zeros};
     }
-    ms_problem p = {N, domain, NULL, n, edge, NULL, NULL};
+    ms_problem p = {N, domain, NULL, n, edge, NULL, NULL, 0};
     ck_assert_int_eq(ms_solve(arena, &p, 0, NULL, at, &value), MS_TOO_LARGE);
     p.n_vars = 4; // 8^3 + 8^2 + 8 + 1 cells
     for (int e = n = 0; e < N * N && n < 6; e++)
@@ -313,7 +313,7 @@ START_TEST(equal_parts_are_solved_once)
         domain[v] = 3;
     for (int e = 0; e < N; e++)
         edge[e] = (ms_edge){e, (e + 1) % N, link};
-    ms_problem p = {N, domain, NULL, N, edge, NULL, NULL};
+    ms_problem p = {N, domain, NULL, N, edge, NULL, NULL, 0};
     ck_assert_int_eq(ms_solve(arena, &p, 9 * 20, NULL, at, &value), MS_OPTIMAL);
     ck_assert_double_eq(value, 1); // 341 times round 0 1 2, and one link from 0 to 0
 }
@@ -431,7 +431,7 @@ START_TEST(nan_is_a_bug)
     double cell[] = {nan(""), 1}, value;
     int domain[] = {2}, at[1];
     const double *unary[] = {cell};
-    ms_problem p = {1, domain, unary, 0, NULL, NULL, NULL};
+    ms_problem p = {1, domain, unary, 0, NULL, NULL, NULL, 0};
     ms_solve(arena, &p, 0, NULL, at, &value);
 }
 END_TEST
@@ -441,7 +441,7 @@ START_TEST(nan_is_a_bug_of_the_dual_too)
     double cell[] = {nan(""), 1}, value;
     int domain[] = {2}, at[1];
     const double *unary[] = {cell};
-    ms_problem p = {1, domain, unary, 0, NULL, NULL, NULL};
+    ms_problem p = {1, domain, unary, 0, NULL, NULL, NULL, 0};
     ms_solve_dual(arena, &p, 0, NULL, at, &value, NULL);
 }
 END_TEST

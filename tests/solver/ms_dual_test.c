@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "solver/minsum.h"
@@ -71,7 +72,7 @@ static ms_problem draw(hb_arena *a, dice *r, const style *s)
             s->n_tables ? shared[below(r, s->n_tables)] : table(a, r, s, domain[x] * domain[y]);
         e[n_edges++] = (ms_edge){x, y, t};
     }
-    return (ms_problem){s->n_vars, domain, unary, n_edges, e, NULL, NULL};
+    return (ms_problem){s->n_vars, domain, unary, n_edges, e, NULL, NULL, 0};
 }
 
 static void compare(hb_arena *a, const ms_problem *p, bool exhaustive, ms_warm **warm, double gap)
@@ -180,8 +181,41 @@ static ms_problem draw_layers(hb_arena *a, dice *r, int layers, int width, int s
         if (tied) e[n_edges++] = (ms_edge){n - 1, l * width, t[inside + between]};
     }
     if (tied) domain[n - 1] = states;
-    return (ms_problem){n, domain, unary, n_edges, e, NULL, NULL};
+    return (ms_problem){n, domain, unary, n_edges, e, NULL, NULL, 0};
 }
+
+// A search that ends beyond a value has proved that nothing costs less; any other is as it would
+// be.
+START_TEST(what_costs_too_much_is_left)
+{
+    dice r = {7};
+    int left = 0, found = 0;
+    for (int i = 0; i < 200; i++) {
+        hb_arena *a = hb_arena_new();
+        double want, got, lower;
+        ms_problem p = draw_layers(a, &r, 2 + below(&r, 12), 5, 3 + below(&r, 4), false);
+        int *x = HB_ARRAY(a, int, p.n_vars), *y = HB_ARRAY(a, int, p.n_vars);
+        if (ms_solve(a, &p, 0, NULL, x, &want) == MS_OPTIMAL && want > 0) {
+            double gap = 1e-3;
+            p.beyond = want * (0.7 + 0.1 * below(&r, 7));
+            ms_status is = ms_solve_bound(&p, 0, -1, gap, NULL, NULL, y, &got, &lower);
+            ck_assert(lower <= want * (1 + 1e-9));
+            if (is == MS_OPTIMAL) {
+                ck_assert(got >= want * (1 - 1e-9) && got <= want * (1 + gap + 1e-9));
+            } else {
+                ck_assert_int_eq(is, MS_TOO_LARGE);
+                ck_assert(want >= p.beyond * (1 - 1e-9) && lower >= p.beyond * (1 - 1e-9));
+            }
+            left += is != MS_OPTIMAL;
+            found += want < p.beyond;
+        }
+        hb_arena_free(a);
+    }
+    printf("%d left, %d below\n", left, found);
+    ck_assert_int_ge(left, 20);
+    ck_assert_int_ge(found, 20);
+}
+END_TEST
 
 START_TEST(layers_against_elimination)
 {
@@ -279,6 +313,7 @@ int main(void)
     tcase_add_test(t, small_against_every_assignment);
     tcase_add_test(t, loopy_against_elimination);
     tcase_add_test(t, layers_against_elimination);
+    tcase_add_test(t, what_costs_too_much_is_left);
     tcase_add_test(t, a_stopped_search_has_an_assignment);
     tcase_add_test(t, reduction_keeps_the_minimum);
     suite_add_tcase(s, t);

@@ -103,7 +103,7 @@ static ms_problem draw(hb_arena *a, dice *r, const style *s)
     e[n_edges++] = (ms_edge){turn - 1, turn, table(a, r, s, s->states * s->states)};
     e[n_edges++] = (ms_edge){turn, turn + 1, table(a, r, s, s->states * s->states)};
     if (s->hub) unary[n - 1] = table(a, r, &unforbidden, s->states);
-    return (ms_problem){n, domain, unary, n_edges, e, NULL, NULL};
+    return (ms_problem){n, domain, unary, n_edges, e, NULL, NULL, 0};
 }
 
 // The same problem, every unary at an address of its own.

@@ -417,6 +417,11 @@ START_TEST(families_lie_in_parts_where_they_do_not_fit_whole)
 }
 END_TEST
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static void check_random(toy *x, int64_t *peak, int64_t *bound)
 {
     t = x;
@@ -454,6 +459,64 @@ START_TEST(random_layers_unrolled_are_sound)
     printf("layers, unrolled: peak %.4f of the bound\n", (double)peak / (double)bound);
     ck_assert_msg((double)peak < 1.05 * (double)bound, "peak is %g of the bound",
                   (double)peak / (double)bound);
+}
+END_TEST
+
+static void give_capacity(toy *x, int64_t bytes)
+{
+    cl_cluster *cluster = HB_NEW(x->arena, cl_cluster);
+    cluster->n_classes = x->p->mesh->n_classes;
+    cluster->cls = HB_ARRAY(x->arena, cl_class, cluster->n_classes);
+    for (int c = 0; c < cluster->n_classes; c++) {
+        cluster->cls[c] = (cl_class){.kind = CL_CPU, .capacity = bytes};
+        x->p->mesh->cluster_class[c] = c;
+    }
+    x->p->cluster = cluster;
+}
+
+// Settled, as many programs fit as if all were placed; those that fit nowhere are not placed.
+START_TEST(to_settle_says_what_places_say)
+{
+    int fits = 0, nowhere = 0, badly = 0;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        toy *x[2];
+        int64_t least = 0, peak[2] = {0, 0}, room = 0;
+        for (int settle = 0; settle < 2; settle++) {
+            t = x[settle] = toy_random(seed, 5 + (int)(seed % 70));
+            syn_program *p = t->p;
+            int64_t(*place_of)[CL_MAX_CLASSES] =
+                hb_alloc(t->arena, sizeof *place_of * (size_t)(p->tensors.n + 1));
+            arena_size size =
+                arena_plan(t->arena, p, true, place_of, HB_ARRAY(t->arena, int, p->families.n + 1));
+            int64_t most = 0;
+            for (int c = 0; c < p->mesh->n_classes; c++) {
+                least = larger(least, size.local_bound[c] + size.sym_bound);
+                most = larger(most, size.local[c] + size.sym);
+            }
+            room = seed % 3 == 0 ? least - 1 : seed % 3 == 1 ? (least + most) / 2 : most;
+            give_capacity(t, room);
+            if (settle)
+                syn_arena_settle(p);
+            else
+                syn_arena(p);
+            for (int c = 0; c < p->mesh->n_classes; c++)
+                peak[settle] = larger(peak[settle], p->peak_bytes[c]);
+        }
+        ck_assert_int_eq(peak[0] <= room, peak[1] <= room);
+        fits += peak[1] <= room;
+        nowhere += least > room;
+        badly += least <= room && peak[1] > room;
+        if (least > room)
+            ck_assert_int_eq(peak[1], least);
+        else
+            ck_assert_int_eq(peak[0], peak[1]);
+        for (int i = 0; i < 2; i++)
+            toy_free(x[i]);
+        t = NULL;
+    }
+    printf("%d fit, %d fit nowhere, %d have no place though they might\n", fits, nowhere, badly);
+    ck_assert_int_ge(fits, 50);
+    ck_assert_int_ge(nowhere, 50);
 }
 END_TEST
 
@@ -596,6 +659,7 @@ int main(void)
     tcase_add_test(c, families_lie_in_parts_where_they_do_not_fit_whole);
     tcase_add_test(c, random_programs_are_sound);
     tcase_add_test(c, random_layers_unrolled_are_sound);
+    tcase_add_test(c, to_settle_says_what_places_say);
     tcase_add_test(c, the_oracle_sees_overlaps);
     tcase_add_test(c, packing_is_near_the_best_order);
     suite_add_tcase(s, c);
