@@ -107,9 +107,9 @@
 #define COST_STORE_LONGER 1.07       // times a copy's seconds, of a large message [H200]
 #define COST_STORE_LARGE  (64 << 20) // bytes of one [set]
 #define COST_STORE_FLAG   2e-6       // s from a part's end to the tiles that wait for it [guess]
-// Of their chunks' price, by which lists must be cheaper. All-gathers' took up to 15 % more than chunks
-// that were priced alike (6.5 % on the average of 13 on four), reduce-scatters' 2 %; of all-reduces' none
-// lost.
+// Of their chunks' price, by which lists must be cheaper. All-gathers' took up to 15 % more than
+// chunks that were priced alike, 6.5 % on the average of 13 on four; reduce-scatters' 2 %; of
+// all-reduces' none lost.
 #define COST_TILE_GATHER  0.07 // [H200]
 #define COST_TILE_SCATTER 0.01 // [H200]
 
