@@ -144,6 +144,9 @@ static void refuse(const planned *p, int64_t how)
             r->calls.p[i].tile[ROWS] == 128 && r->calls.p[i].chunk[0][0] > 0)
             at = i;
     ck_assert_int_ge(at, 0);
+    // By copies, whichever way was planned.
+    r = with(p, r, at, &(fault){HOW, r->calls.p[at].tile[HOW] & ~(int64_t)SYN_TILE_STORES, ""}, 0);
+    ck_assert(syn_check(p->a, p->g, p->f, r, &why));
     for (size_t i = 0; i < sizeof any / sizeof *any; i++)
         refuses(p, with(p, r, at, &any[i], 0), any[i].said);
     // Own tiles before what others wait for; a distance that is missing; in another place.
@@ -169,7 +172,9 @@ static void refuse(const planned *p, int64_t how)
                 "a list by rows of this");
     // Stores: of sums.
     const int64_t stored = k->tile[HOW] | SYN_TILE_STORES;
-    ck_assert(syn_check(p->a, p->g, p->f, with(p, r, at, &(fault){HOW, stored, ""}, 0), &why));
+    x = with(p, r, at, &(fault){HOW, stored, ""}, 0);
+    ck_assert(syn_check(p->a, p->g, p->f, x, &why));
+    refuses(p, with(p, x, at, &(fault){VIA, 1, ""}, 0), "and passed on by another");
     if (!by_rows)
         refuses(p, with(p, r, at, &(fault){HOW, stored & ~SYN_TILE_SUMS, ""}, 0),
                 "stores what nothing adds");
