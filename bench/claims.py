@@ -85,12 +85,12 @@ RUNS = [
     Run("cpu", "build-release/bin/hapc examples/bert-moe/graph.json clusters/hap-paper.yaml --stages auto --json", [
         Claim("BERT-MoE on hap-paper in stages, ms", r'"predicted_ms": ?([\d.]+)', 204.6, LESS, 215),
     ]),
-    planned("VGG19", "examples/vgg19/graph.json", "hap-paper", 0.76, 0.02),
+    planned("VGG19", "examples/vgg19/graph.json", "hap-paper", 0.48, 0.02),
     planned("VGG19", "examples/vgg19/graph.json", "h200x4", 0.067, 0.02),
-    planned_model("U-Net of 12 levels", "wave_unet", "h200x4", 0.37, 1),
-    planned_model("U-Net of 12 levels", "wave_unet", "hap-paper", 1.7, 1),
-    planned_model("DenseNet-121", "densenet", "h200x4", 1.8, 1),
-    planned_model("DenseNet-121", "densenet", "hap-paper", 5.6, 1),
+    planned_model("U-Net of 12 levels", "wave_unet", "h200x4", 0.13, 1),
+    planned_model("U-Net of 12 levels", "wave_unet", "hap-paper", 0.91, 1),
+    planned_model("DenseNet-121", "densenet", "h200x4", 1.04, 1),
+    planned_model("DenseNet-121", "densenet", "hap-paper", 3.2, 1),
     Run("cpu", "bench/plan page 7", [
         Claim("page of 96 layers x 1024 devices, ms to open", r"open: ([\d.]+) ms wall", 180, LESS, 200),
     ]),
@@ -139,6 +139,19 @@ RUNS = [
     Run("gpu4", f"{GPU} --models gpt2 --plans auto,f32:auto,bf16 unequal unequal-torch", [
         *unequal("nvlink", "f32", 78.9, 1.57, 1.3),
         *unequal("sockets", "bf16", 90.7, 1.73, 1.5),
+    ]),
+    Run("gpu4", f"{GPU} stages stages-speed", [
+        Claim("GPT-2 XL in stages, two emulated hosts, ms a step", r"hapc stages.xl.auto: ([\d.]+) ms/step", 406.3),
+        Claim("the same, times as fast as without stages", r"stages.xl: ([\d.]+) times", 1.42, MORE, 1.35),
+    ]),
+    Run("gpu4", f"{GPU} vgg-unequal", [
+        Claim("VGG19 on unequal four, sockets, f32, times DDP", r"VGG19 on sockets.*gradients f32: ([\d.]+) times", 7.67,
+              MORE, 3),
+        Claim("the same, bf16", r"VGG19 on sockets.*gradients bf16: ([\d.]+) times", 4.04, MORE, 3),
+    ]),
+    Run("gpu4", f"{GPU} mixtral", [
+        Claim("Mixtral, equal GPUs, times FSDP2", r"Mixtral, equal devices: ([\d.]+) times", 1.70, MORE, 1.3),
+        Claim("Mixtral, emulated SMs, times FSDP2", r"Mixtral, emulated devices: ([\d.]+) times", 1.63, MORE, 1.3),
     ]),
     Run("gpu4", f"{GPU} pairs", [
         Claim("all-gather + matmul / limit", r"AG planner's / limit: geometric mean ([\d.]+)", 1.092, LESS, 1.06),
