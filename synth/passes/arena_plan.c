@@ -272,15 +272,16 @@ static bool fits_nowhere(syn_program *p, planner *a)
     return !fits(p, least.local, least.sym);
 }
 
-// Whether it does not fit, and might if the same were packed better. settle: what fits nowhere is
-// not packed.
-static bool place(syn_program *p, bool settle)
+typedef enum { FITS_NOWHERE, PACKED, PACKED_BADLY } packing; // badly: it does not fit, but might
+
+// settle: what fits nowhere is not packed.
+static packing place(syn_program *p, bool settle)
 {
     hb_arena *arena = hb_arena_new();
     planner a = planner_of(arena, p, true);
     if (settle && fits_nowhere(p, &a)) {
         hb_arena_free(arena);
-        return false;
+        return FITS_NOWHERE;
     }
     int64_t(*off)[CL_MAX_CLASSES] = hb_alloc(arena, sizeof *off * (size_t)(p->tensors.n + 1));
     int *mod = HB_ARRAY(arena, int, p->families.n + 1);
@@ -301,7 +302,8 @@ static bool place(syn_program *p, bool settle)
     note_sizes(p, &size);
     syn_workspace(p);
     hb_arena_free(arena);
-    return !fits(p, size.local, size.sym) && fits(p, size.local_bound, size.sym_bound);
+    bool badly = !fits(p, size.local, size.sym) && fits(p, size.local_bound, size.sym_bound);
+    return badly ? PACKED_BADLY : PACKED;
 }
 
 // Families of at most so many members each, of what is saved for a while.
@@ -330,24 +332,25 @@ static void split_families(syn_program *p, int most)
 // What the forward pass saves is freed from the last layer to the first, while gradients are made
 // so. Families have one stride each: of several of gradients only one finds a place there. Where
 // that is why a program does not fit, they lie in parts.
-static void place_in_parts(syn_program *p, bool settle)
+static packing place_in_parts(syn_program *p, bool settle)
 {
     static const int most[] = {SYN_PACK_PARTS};
-    bool again = place(p, settle);
-    for (size_t i = 0; i < sizeof most / sizeof *most && again; i++) {
+    packing is = place(p, settle);
+    for (size_t i = 0; i < sizeof most / sizeof *most && is == PACKED_BADLY; i++) {
         split_families(p, most[i]);
-        again = place(p, settle);
+        is = place(p, settle);
     }
+    return is;
 }
 
 void syn_arena(syn_program *p)
 {
-    place_in_parts(p, false);
+    (void)place_in_parts(p, false);
 }
 
-void syn_arena_settle(syn_program *p)
+bool syn_arena_settle(syn_program *p)
 {
-    place_in_parts(p, true);
+    return place_in_parts(p, true) != FITS_NOWHERE;
 }
 
 void syn_arena_places(syn_program *p)

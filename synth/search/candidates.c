@@ -98,12 +98,12 @@ void pool_settle(pool *p, candidate *c)
     x.program = syn_program_copy(scratch, c->program);
     x.rolled = x.placed = false;
     pool_roll(&x);
-    syn_arena_settle(x.program);
+    bool packed = syn_arena_settle(x.program);
     double over = pool_overflow(x.program);
     c->fits = over <= 0;
-    c->filled = 1 + over;
-    double waste = c->filled / c->share;
-    if (*least == 0 || waste < *least) *least = waste;
+    c->filled = packed ? 1 + over : fmax(1 + over, c->share * *least);
+    double waste = c->filled / c->share; // of packing
+    if (packed && (*least == 0 || waste < *least)) *least = waste;
     hb_arena_free(scratch);
 }
 
