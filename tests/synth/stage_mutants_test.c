@@ -4,8 +4,8 @@
 #include <check.h>
 #include <stdio.h>
 
-#include "synth/certify/record.h"
 #include "synth/certify/check_stages.h"
+#include "synth/certify/record.h"
 #include "synth/search/plan_stages.h"
 #include "tests/certify/mutate.h"
 #include "tests/support/cases.h"
