@@ -63,7 +63,7 @@ START_TEST(mutants)
     for (int kind = 0; kind < MUT_N; kind++) {
         int before = total;
         for (int s = 0; s < STAGES; s++)
-            for (int seed = 1; seed <= test_cases(1, 3, 20); seed++) {
+            for (int seed = 1; seed <= test_cases(3, 3, 20); seed++) {
                 hb_arena *own = hb_arena_new();
                 const record *with[STAGES] = {rec[0], rec[1]};
                 hb_str what;
