@@ -17,7 +17,7 @@ const hap_step_state *hap_step(const hap_rank *r)
 // here.
 static void let_lower_ranks_speak(const hap_rank *r)
 {
-    int ms = r->id < 5 ? 300 * r->id : 1500;
+    int ms = r->id < 3 ? 700 * r->id : 2100;
     struct timespec nap = {ms / 1000, ms % 1000 * 1000000L};
     nanosleep(&nap, NULL);
 }
