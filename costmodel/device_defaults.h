@@ -102,7 +102,7 @@
 #define COST_TILE_IDLE  0.3   // of its clock that a device gains where no processor is at work [H200]
 #define COST_TILE_SPEED {1.085, 1.07, 0.995, 1.085, 1.08, 0.995, 1.05} // of it, by form [H200]
 // Lists whose kernel stores parts where they go. Stores of 128 MiB and more take 5 to 9 % longer than
-// copies (bench/results/2026-11-21-push-ways-h200x4.txt); none has run in a pair yet.
+// copies (bench/results/2026-11-21-push-ways-h200x4.txt). In pairs of sums, 2026-11-28-h200x4.txt.
 #define COST_STORE_COLS   64         // of rows that are stored, multiples of these [runtime]
 #define COST_STORE_LONGER 1.07       // times a copy's seconds, of a large message [H200]
 #define COST_STORE_LARGE  (64 << 20) // bytes of one [set]
