@@ -289,8 +289,8 @@ END_TEST
 // Rows that start off a vector, as those of an odd width without padding, are not taken.
 START_TEST(cross_entropy)
 {
-    static const widths of[] = {{70, 2056},  {30, 20016}, {9, 15264}, {200, 4104},
-                                {30, 20011}, {9, 15262},  {200, 4099}};
+    static const widths of[] = {{70, 2056},   {30, 20016}, {9, 15264}, {200, 4104},
+                                {1100, 4104}, {30, 20011}, {9, 15262}, {200, 4099}};
     enum { N = sizeof of / sizeof *of };
     for (int k = 0; k < 2 * N; k++) {
         widths w = of[k % N];
@@ -318,7 +318,7 @@ END_TEST
 // bits.
 START_TEST(cross_entropy_wide)
 {
-    static const widths of[] = {{5, 151936}, {3, 128256}, {4, 116504}};
+    static const widths of[] = {{140, 151936}, {3, 128256}, {4, 116504}, {3, 256000}};
     widths w = of[_i / 2];
     calls s = {.n = 0};
     hap_op_call *max = next(&s, HAP_OP_row_max, 1, 1), *sum = next(&s, HAP_OP_row_expsum, 1, 2);
@@ -980,7 +980,7 @@ int main(void)
     tcase_add_loop_test(t, norms_backward, 0, 2 * N_SIZES);
     tcase_add_loop_test(t, slopes, 0, 5);
     tcase_add_loop_test(t, cross_entropy, 0, 2);
-    tcase_add_loop_test(t, cross_entropy_wide, 0, 6);
+    tcase_add_loop_test(t, cross_entropy_wide, 0, 8);
     tcase_add_loop_test(t, sums, 0, 8);
     tcase_add_loop_test(t, batch_norms, 0, 12 * N_BATCHES);
     tcase_add_loop_test(t, batch_slopes, 0, 8 * N_BATCHES);

@@ -292,10 +292,12 @@ template <class Op, class T> __device__ inline T over_block(T v)
 using hap_formula::quick_exp2;
 using hap_formula::quick_inverse;
 
-// exp(x) for the softmax of entries of this type: of 16 bits, by one instruction (2^-21 |x| off).
-__device__ inline float exp_for(int type, float x)
+// exp(x - max) for the softmax of a row of entries of this type. Of 16 bits it is by one instruction,
+// off by 2^-22, and by 2^-24 |max|: by the same factor in the whole row, so softmax is not.
+__device__ inline float exp_below(int type, float x, float max)
 {
-    return type == HAP_F32 ? expf(x) : __expf(x);
+    constexpr float log2_e = 1.4426950408889634f;
+    return type == HAP_F32 ? expf(x - max) : quick_exp2(__fmaf_rn(x, log2_e, -log2_e * max));
 }
 
 // --- random numbers (cpu/ops_kernels.h defines them) ---

@@ -386,7 +386,7 @@ struct exp_stat {
     __device__ static void add(float &t, const float (&v)[V], const row_args &a, int64_t, float max)
     {
         for (int k = 0; k < V; k++)
-            t += exp_for(a.x.type, v[k] - max);
+            t += exp_below(a.x.type, v[k], max);
     }
     __device__ static float of_row(const row_args &a, int64_t row) { return load(a.stat, row); }
 };

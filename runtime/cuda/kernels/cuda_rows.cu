@@ -1,6 +1,7 @@
 // Rows of the last dim from their statistics: softmax, cross entropy (cpu/ops_softmax.c states the
 // formulas).
 
+#include <algorithm>
 #include <cuda_pipeline.h>
 
 #include "cuda/kernels/cuda_chains.h"
@@ -86,12 +87,12 @@ struct ce_row {
     bool none;       // ignored
 };
 
-__device__ inline ce_row ce_row_of(const ce_args &t, int64_t row, float max, float sum)
+__device__ inline ce_row ce_row_of(const ce_args &t, int64_t label, float max, float sum)
 {
     ce_row w;
     w.g = load(t.loss_grad, 0), w.max = max, w.k = w.g / sum;
-    w.none = t.label[row] == t.ignore;
-    w.own = w.none ? -1 : axis_local(t.v, t.label[row]);
+    w.none = label == t.ignore;
+    w.own = w.none ? -1 : axis_local(t.v, label);
     return w;
 }
 
@@ -99,7 +100,7 @@ template <int V> __device__ inline void ce_vec(int type, const ce_row &w, int64_
 {
 #pragma unroll
     for (int e = 0; e < V; e++)
-        a[e] = w.none ? 0.0f : __fmul_rn(exp_for(type, a[e] - w.max), w.k);
+        a[e] = w.none ? 0.0f : __fmul_rn(exp_below(type, a[e], w.max), w.k);
     if (w.own >= j && w.own < j + V)
 #pragma unroll
         for (int e = 0; e < V; e++)
@@ -112,120 +113,191 @@ __device__ inline void ce_pad(const ce_args &t, int64_t row)
         store(t.dx, row * t.ly + j, 0.0f);
 }
 
+// The largest entry that a thread has seen: of 16 bits, two at a time.
+template <int TYPE> struct ce_largest {
+    using two = std::conditional_t<TYPE == HAP_BF16, __nv_bfloat162, __half2>;
+    float one = join_max::zero<float>();
+    uint32_t pair = TYPE == HAP_BF16 ? 0xFF80FF80u : 0xFC00FC00u; // -inf twice
+
+    __device__ void add(const typed_vec<TYPE> &x)
+    {
+        if constexpr (TYPE == HAP_F32) {
+            float v[8];
+            x.unpack(v);
+            for (int e = 0; e < 8; e++)
+                one = fmaxf(one, v[e]);
+        } else {
+            for (uint32_t w : {x.w[0].x, x.w[0].y, x.w[0].z, x.w[0].w}) {
+                two most = __hmax2(*(two *)&pair, *(two *)&w);
+                pair = *(uint32_t *)&most;
+            }
+        }
+    }
+    __device__ float value() const
+    {
+        if constexpr (TYPE == HAP_F32) return one;
+        return fmaxf(one, fmaxf((float)((two *)&pair)->x, (float)((two *)&pair)->y));
+    }
+};
+
+// Vector k of a row on its way to the place of its thread in shared memory.
+template <int TYPE>
+__device__ inline void ce_fetch(const ce_args &t, uint4 *held, int64_t row, int k)
+{
+    constexpr int WORDS = typed_vec<TYPE>::WORDS;
+    const uint4 *from = (const uint4 *)t.x.p + (row * (t.lx / 8) + k) * WORDS;
+    for (int w = 0; w < WORDS; w++)
+        __pipeline_memcpy_async(held + k * WORDS + w, from + w, sizeof *from);
+}
+
+template <int TYPE>
+__device__ inline void ce_gradient(const ce_args &t, const ce_row &c, int64_t row, int k,
+                                   const typed_vec<TYPE> &x)
+{
+    float v[8];
+    x.unpack(v);
+    ce_vec<8>(TYPE, c, (int64_t)k * 8, v);
+    const int64_t at = row * t.ly + (int64_t)k * 8;
+    if (t.dx.type == TYPE)
+        store_vec<8>({t.dx.p, TYPE}, at, v);
+    else
+        store_vec<8>(t.dx, at, v);
+}
+
 // The largest entry and the sum of exp(x - max) of a row, and then dx if it is wanted: a row is
-// read once and kept in shared memory, where each thread has its own entries. Sums are in the order
-// of row_expsum.
+// read once and kept in shared memory, where each thread has its own entries. In the place of one
+// that is done with comes that of the block's next row. Sums are in the order of row_expsum.
 template <int TYPE> __global__ __launch_bounds__(CE_THREADS, 2) void ce_whole(ce_args t)
 {
     extern __shared__ uint4 held[];
-    constexpr int ELEM = TYPE == HAP_F32 ? 4 : 2;
-    int64_t row = blockIdx.x;
-    int cols = (int)t.r.cols, n8 = t.vec ? cols / 8 : 0, i = (int)threadIdx.x;
-    const char *from = (const char *)t.x.p + row * t.lx * ELEM;
-    view own = {held, TYPE};
-    float m = join_max::zero<float>(), s = 0;
-    for (int k = i; k < n8; k += CE_THREADS)
-        for (int b = 0; b < 8 * ELEM; b += 16)
-            __pipeline_memcpy_async((char *)held + k * 8 * ELEM + b, from + k * 8 * ELEM + b, 16);
-    __pipeline_commit();
-    for (int j = n8 * 8 + i; j < cols; j += CE_THREADS) {
-        float v = load({(void *)from, TYPE}, j);
-        store(own, j, v);
-        m = fmaxf(m, v);
-    }
-    __pipeline_wait_prior(0);
+    const int cols = (int)t.r.cols, n8 = t.vec ? cols / 8 : 0, i = (int)threadIdx.x;
     typed_vec<TYPE> raw;
-    float v[8];
-    for (int k = i; k < n8; k += CE_THREADS) {
-        raw.fetch(held, k * 8);
-        raw.unpack(v);
-        for (int e = 0; e < 8; e++)
-            m = fmaxf(m, v[e]);
+    float v[8], rest = 0; // the entry behind the vectors
+    auto fetch_rest = [&](int64_t row) {
+        if (n8 && row < t.r.rows && n8 * 8 + i < cols) rest = load(t.x, row * t.lx + n8 * 8 + i);
+    };
+    for (int k = i; k < n8; k += CE_THREADS)
+        ce_fetch<TYPE>(t, held, blockIdx.x, k);
+    fetch_rest(blockIdx.x);
+    for (int64_t row = blockIdx.x; row < t.r.rows; row += gridDim.x) {
+        const int64_t next = row + gridDim.x, label = t.dx.p ? t.label[row] : 0;
+        auto single = [&](int j) { return n8 ? rest : load(t.x, row * t.lx + j); };
+        ce_largest<TYPE> top;
+        float s = 0;
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        for (int k = i; k < n8; k += CE_THREADS) {
+            raw.fetch(held, k * 8);
+            top.add(raw);
+        }
+        for (int j = n8 * 8 + i; j < cols; j += CE_THREADS)
+            top.one = fmaxf(top.one, single(j));
+        const float m = over_block<join_max>(top.value());
+        for (int k = i; k < n8; k += CE_THREADS) {
+            raw.fetch(held, k * 8);
+            raw.unpack(v);
+            for (int e = 0; e < 8; e++)
+                s += exp_below(TYPE, v[e], m);
+        }
+        for (int j = n8 * 8 + i; j < cols; j += CE_THREADS)
+            s += exp_below(TYPE, single(j), m);
+        s = over_block<join_sum>(s);
+        if (i == 0) store(t.max, row, m), store(t.sum, row, s);
+        const ce_row c = t.dx.p ? ce_row_of(t, label, m, s) : ce_row();
+        for (int k = i; k < n8; k += CE_THREADS) {
+            if (t.dx.p) {
+                raw.fetch(held, k * 8);
+                ce_gradient(t, c, row, k, raw);
+            }
+            if (next < t.r.rows) ce_fetch<TYPE>(t, held, next, k);
+        }
+        for (int j = n8 * 8 + i; t.dx.p && j < cols; j += CE_THREADS) {
+            float a[1] = {single(j)};
+            ce_vec<1>(TYPE, c, j, a);
+            store(t.dx, row * t.ly + j, a[0]);
+        }
+        fetch_rest(next);
+        if (t.dx.p) ce_pad(t, row);
     }
-    m = over_block<join_max>(m);
-    for (int k = i; k < n8; k += CE_THREADS) {
-        raw.fetch(held, k * 8);
-        raw.unpack(v);
-        for (int e = 0; e < 8; e++)
-            s += exp_for(TYPE, v[e] - m);
-    }
-    for (int j = n8 * 8 + i; j < cols; j += CE_THREADS)
-        s += exp_for(TYPE, load(own, j) - m);
-    s = over_block<join_sum>(s);
-    if (i == 0) store(t.max, row, m), store(t.sum, row, s);
-    if (!t.dx.p) return;
-    ce_row c = ce_row_of(t, row, m, s);
-    for (int k = i; k < n8; k += CE_THREADS) {
-        raw.fetch(held, k * 8);
-        raw.unpack(v);
-        ce_vec<8>(TYPE, c, k * 8, v);
-        store_vec<8>(t.dx, row * t.ly + k * 8, v);
-    }
-    for (int j = n8 * 8 + i; j < cols; j += CE_THREADS) {
-        float a[1] = {load(own, j)};
-        ce_vec<1>(TYPE, c, j, a);
-        store(t.dx, row * t.ly + j, a[0]);
-    }
-    ce_pad(t, row);
 }
 
 // The same of 16-bit rows that are wider than a block's shared memory: all threads of a processor
-// take one row. It keeps the first n_held vectors of 8; what is behind them is read again, from its
-// end, which L2 still has. Each thread moves its largest entry and sum on together (online
-// softmax: Milakov and Gimelshein 2018), so the order of the sum is not that of row_expsum.
+// take one row. It keeps the first n_held vectors of 8, and some more in registers; what is behind
+// them is read again, which L2 still has. Each thread moves its largest entry and sum on together
+// (online softmax: Milakov and Gimelshein 2018), so the order of the sum is not that of row_expsum.
 template <int TYPE>
 __global__ __launch_bounds__(CE_WIDE_THREADS, 1) void ce_wide(ce_args t, int n_held)
 {
     extern __shared__ uint4 held[];
-    constexpr int AHEAD = 4; // loads of a thread that are under way
-    int64_t row = blockIdx.x;
-    int n8 = (int)(t.r.cols / 8), i = (int)threadIdx.x;
-    const char *from = (const char *)t.x.p + row * t.lx * 2;
-    typed_vec<TYPE> raw[AHEAD];
-    float v[8], m = join_max::zero<float>(), s = 0;
+    constexpr int KEPT = 5; // vectors of a thread in registers
+    const int n8 = (int)(t.r.cols / 8), i = (int)threadIdx.x, behind = n_held + i,
+              again = behind + KEPT * CE_WIDE_THREADS;
     auto finite = [](float top) { return top == -INFINITY ? 0.0f : top; };
-    for (int first = i; first < n8; first += AHEAD * CE_WIDE_THREADS) {
-#pragma unroll
-        for (int a = 0, k = first; a < AHEAD; a++, k += CE_WIDE_THREADS)
-            if (k < n_held)
-                raw[a].fetch_last(from, (int64_t)k * 8);
-            else if (k < n8)
-                raw[a].fetch(from, (int64_t)k * 8);
-#pragma unroll
-        for (int a = 0, k = first; a < AHEAD; a++, k += CE_WIDE_THREADS) {
-            if (k >= n8) continue;
-            if (k < n_held) held[k] = raw[a].w[0];
-            raw[a].unpack(v);
-            float top = m;
+    for (int k = i; k < n_held; k += CE_WIDE_THREADS)
+        ce_fetch<TYPE>(t, held, blockIdx.x, k);
+    for (int64_t row = blockIdx.x; row < t.r.rows; row += gridDim.x) {
+        const char *from = (const char *)t.x.p + row * t.lx * 2;
+        const int64_t next = row + gridDim.x, label = t.dx.p ? t.label[row] : 0;
+        typed_vec<TYPE> kept[KEPT], raw;
+        float m = join_max::zero<float>(), s = 0, v[8];
+        auto add = [&](const typed_vec<TYPE> &x) {
+            x.unpack(v);
             for (int e = 0; e < 8; e++)
-                top = fmaxf(top, v[e]);
-            s *= exp_for(TYPE, m - finite(top));
-            for (int e = 0; e < 8; e++)
-                s += exp_for(TYPE, v[e] - finite(top));
+                s += exp_below(TYPE, v[e], finite(m));
+        };
+        auto rise = [&](const ce_largest<TYPE> &to) {
+            const float top = fmaxf(m, to.value());
+            s *= exp_below(TYPE, m, finite(top));
             m = top;
+        };
+#pragma unroll
+        for (int a = 0; a < KEPT; a++)
+            if (behind + a * CE_WIDE_THREADS < n8)
+                kept[a].fetch_last(from, (int64_t)(behind + a * CE_WIDE_THREADS) * 8);
+        for (int k = again; k < n8; k += CE_WIDE_THREADS) {
+            ce_largest<TYPE> top;
+            raw.fetch(from, (int64_t)k * 8);
+            top.add(raw);
+            rise(top);
+            add(raw);
         }
-    }
-    float most = over_block<join_max>(m);
-    s = over_block<join_sum>(s * exp_for(TYPE, m - finite(most)));
-    if (i == 0) store(t.max, row, most), store(t.sum, row, s);
-    if (!t.dx.p) return;
-    ce_row c = ce_row_of(t, row, most, s);
-    auto gradient = [&](const typed_vec<TYPE> &x, int k) {
-        x.unpack(v);
-        ce_vec<8>(TYPE, c, (int64_t)k * 8, v);
-        store_vec<8>(t.dx, row * t.ly + (int64_t)k * 8, v);
-    };
-    for (int last = n8 - 1 - i; last >= n_held; last -= AHEAD * CE_WIDE_THREADS) {
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        ce_largest<TYPE> top;
+        for (int k = i; k < n_held; k += CE_WIDE_THREADS) {
+            raw.fetch(held, k * 8);
+            top.add(raw);
+        }
 #pragma unroll
-        for (int a = 0, k = last; a < AHEAD; a++, k -= CE_WIDE_THREADS)
-            if (k >= n_held) raw[a].fetch_last(from, (int64_t)k * 8);
+        for (int a = 0; a < KEPT; a++)
+            if (behind + a * CE_WIDE_THREADS < n8) top.add(kept[a]);
+        rise(top);
+        for (int k = i; k < n_held; k += CE_WIDE_THREADS) {
+            raw.fetch(held, k * 8);
+            add(raw);
+        }
 #pragma unroll
-        for (int a = 0, k = last; a < AHEAD; a++, k -= CE_WIDE_THREADS)
-            if (k >= n_held) gradient(raw[a], k);
-    }
-    for (int k = i; k < n_held; k += CE_WIDE_THREADS) {
-        raw[0].w[0] = held[k];
-        gradient(raw[0], k);
+        for (int a = 0; a < KEPT; a++)
+            if (behind + a * CE_WIDE_THREADS < n8) add(kept[a]);
+        const float most = over_block<join_max>(m);
+        s = over_block<join_sum>(s * exp_below(TYPE, m, finite(most)));
+        if (i == 0) store(t.max, row, most), store(t.sum, row, s);
+        const ce_row c = t.dx.p ? ce_row_of(t, label, most, s) : ce_row();
+        for (int k = again; t.dx.p && k < n8; k += CE_WIDE_THREADS) {
+            raw.fetch_last(from, (int64_t)k * 8);
+            ce_gradient(t, c, row, k, raw);
+        }
+#pragma unroll
+        for (int a = 0; a < KEPT; a++)
+            if (t.dx.p && behind + a * CE_WIDE_THREADS < n8)
+                ce_gradient(t, c, row, behind + a * CE_WIDE_THREADS, kept[a]);
+        for (int k = i; k < n_held; k += CE_WIDE_THREADS) {
+            if (t.dx.p) {
+                raw.fetch(held, k * 8);
+                ce_gradient(t, c, row, k, raw);
+            }
+            if (next < t.r.rows) ce_fetch<TYPE>(t, held, next, k);
+        }
     }
 }
 
@@ -234,7 +306,7 @@ __global__ void ce_grad(ce_args t)
 {
     int64_t row = (int64_t)blockIdx.x * blockDim.y + threadIdx.y;
     if (row >= t.r.rows) return;
-    ce_row c = ce_row_of(t, row, load(t.max, row), load(t.sum, row));
+    ce_row c = ce_row_of(t, t.label[row], load(t.max, row), load(t.sum, row));
     for_row(row * t.ly, t.r.cols, t.vec, threadIdx.x, blockDim.x,
             [&](auto w, int64_t i, int64_t j) {
                 constexpr int V = decltype(w)::value;
@@ -279,6 +351,17 @@ static bool ce_takes_wide(const cuda_context *x, const hap_op_call *const *c, in
            x->options.fuse != HAP_CUDA_fuse_exact && (n < 3 || aligned(c[2]->out[0]));
 }
 
+// As many blocks as run at once, each of several rows.
+static const char *ce_blocks(cuda_context *x, const void *run, int threads, int shared,
+                             int64_t rows, unsigned *n)
+{
+    int each = 0;
+    CUDA_CALL(cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+    CUDA_CALL(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, run, threads, (size_t)shared));
+    *n = (unsigned)std::min<int64_t>(rows, (int64_t)cuda_sms(x) * std::max(each, 1));
+    return NULL;
+}
+
 const char *cuda_ce_chain(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
                           bool *done)
 {
@@ -294,8 +377,8 @@ const char *cuda_ce_chain(cuda_context *x, const hap_op_call *const *c, int n, u
     room -= 1 << 10; // over_block's
     bool wide = bytes > room;
     *done = t.r.rows > 0 && cuda_row_threads(t.r.cols) == CE_THREADS && cuda_is_float(a->type) &&
-            (!wide || ce_takes_wide(x, c, n)) && max->type == HAP_F32 && sum->type == HAP_F32 && max->elements == t.r.rows &&
-            sum->elements == t.r.rows;
+            (!wide || ce_takes_wide(x, c, n)) && max->type == HAP_F32 && sum->type == HAP_F32 &&
+            max->elements == t.r.rows && sum->elements == t.r.rows;
     if (!*done) return NULL;
     cuda_rows at;
     CUDA_TRY(cuda_rows_of(x, a, &at));
@@ -312,15 +395,18 @@ const char *cuda_ce_chain(cuda_context *x, const hap_op_call *const *c, int n, u
     }
     if (wide) {
         auto run = a->type == HAP_BF16 ? ce_wide<HAP_BF16> : ce_wide<HAP_F16>;
-        CUDA_CALL(cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, room));
-        run<<<(unsigned)t.r.rows, CE_WIDE_THREADS, (size_t)room, x->stream>>>(t, room / 16);
+        unsigned blocks = 0;
+        CUDA_TRY(ce_blocks(x, (const void *)run, CE_WIDE_THREADS, room, t.r.rows, &blocks));
+        run<<<blocks, CE_WIDE_THREADS, (size_t)room, x->stream>>>(t, room / 16);
         return launched();
     }
     auto run = a->type == HAP_F32    ? ce_whole<HAP_F32>
                : a->type == HAP_BF16 ? ce_whole<HAP_BF16>
                                      : ce_whole<HAP_F16>;
-    CUDA_CALL(cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, room));
-    run<<<(unsigned)t.r.rows, CE_THREADS, (size_t)ceil_div(bytes, 16) * 16, x->stream>>>(t);
+    const int shared = (int)ceil_div(bytes, 16) * 16;
+    unsigned blocks = 0;
+    CUDA_TRY(ce_blocks(x, (const void *)run, CE_THREADS, shared, t.r.rows, &blocks));
+    run<<<blocks, CE_THREADS, (size_t)shared, x->stream>>>(t);
     return launched();
 }
 
