@@ -292,7 +292,7 @@ template <class Op, class T> __device__ inline T over_block(T v)
 using hap_formula::quick_exp2;
 using hap_formula::quick_inverse;
 
-// exp(x - max) for the softmax of a row of entries of this type. Of 16 bits it is by one instruction,
+// exp(x - max) for the softmax of a row of entries of this type. Of 16 bits: by one instruction,
 // off by 2^-22, and by 2^-24 |max|: by the same factor in the whole row, so softmax is not.
 __device__ inline float exp_below(int type, float x, float max)
 {
