@@ -137,6 +137,30 @@ static void measure_step(profile *p)
     p->heat = 0;
 }
 
+static void measure_all(profile *p, bool colls)
+{
+    static const struct {
+        const char *what;
+        void (*measure)(profile *);
+        bool whole; // not of collectives alone
+    } part[] = {{"dense ops", profile_dense, true},
+                {"ops by rows", profile_rows, true},
+                {"collectives", profile_colls, false},
+                {"runs of memory", profile_runs, true},
+                {"contention", profile_contention, false},
+                {"collectives in a step", profile_in_step, false},
+                {"pairs", profile_pairs, false}};
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        if (colls && part[i].whole) continue;
+        double from = hap_seconds();
+        int cases = p->n_cases;
+        part[i].measure(p);
+        if (p->r->opt.verbose && p->r->id == 0)
+            fprintf(stderr, "%s: %d cases in %.1f s\n", part[i].what, p->n_cases - cases,
+                    hap_seconds() - from);
+    }
+}
+
 static const char *const kind_name[] = {"op",   "copy", "collective", "contention",
                                         "pair", "run",  "overhead"};
 
@@ -265,15 +289,7 @@ int main(int argc, char **argv)
     p.n_expected = p.quick ? 228 : o.colls ? 143 : o.tf32 ? 96 : 569;
     fill(&p);
     measure_step(&p);
-    if (!o.colls) {
-        profile_dense(&p);
-        profile_rows(&p);
-    }
-    profile_colls(&p);
-    if (!o.colls) profile_runs(&p);
-    profile_contention(&p);
-    profile_in_step(&p);
-    profile_pairs(&p);
+    measure_all(&p, o.colls);
     profile_begin(&p);
     if (p.device.gpu)
         hap_backend_device(r, &p.device); // reserve: with what libraries took meanwhile
