@@ -101,10 +101,12 @@
 #define COST_TILE_THIN  2000  // flops a byte of it [set]
 #define COST_TILE_IDLE  0.3   // of its clock that a device gains where no processor is at work [H200]
 #define COST_TILE_SPEED {1.085, 1.07, 0.995, 1.085, 1.08, 0.995, 1.05} // of it, by form [H200]
-// Lists whose kernel stores parts where they go. Stores of 128 MiB and more take 5 to 9 % longer than
-// copies (bench/results/2026-11-21-push-ways-h200x4.txt). In pairs of sums, 2026-11-28-h200x4.txt.
+// Lists whose kernel stores parts where they go. By themselves stores of 128 MiB and more take 5 to
+// 9 % longer than copies (bench/results/2026-11-21-push-ways-h200x4.txt). In pairs on four, where
+// they are what lasts, more: priced at 1.07 reduce-scatters took 1.15 to 1.30 of their price (one
+// 1.57), all-reduces 1.14 to 1.20 (14 lists of five shapes, 2026-11-28-h200x4.txt).
 #define COST_STORE_COLS   64         // of rows that are stored, multiples of these [runtime]
-#define COST_STORE_LONGER 1.07       // times a copy's seconds, of a large message [H200]
+#define COST_STORE_LONGER 1.25       // times a copy's seconds, of a large message [H200]
 #define COST_STORE_LARGE  (64 << 20) // bytes of one [set]
 #define COST_STORE_FLAG   2e-6       // s from a part's end to the tiles that wait for it [guess]
 // Of their chunks' price, by which lists must be cheaper. All-gathers' took up to 15 % more than
