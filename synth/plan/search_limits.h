@@ -195,6 +195,7 @@
 #define SYN_PATIENCE     3            // wishes in a row that are no faster: the last ones [tried]
 #define SYN_ALIKE_SETS   2            // sets of as many blocks of each kind, elsewhere: no more of them [tried]
 #define SYN_EFFORT_SHARE 1.1          // of a capacity: with every effort a plan takes so much less at most [tried]
+#define SYN_EFFORT_FAR   1.5          // the same where the best takes SYN_TIGHT_FAR times what more memory would allow [tried]
 #define SYN_WEARY        2            // numbers of micro-batches in a row, once one fits [set]
 #define SYN_TIGHT_FAR    2.0          // times what more memory would allow: not weary yet [set]
 #define SYN_MAX_CHUNKS   32           // micro-batches; more where nothing fits [set]

@@ -619,7 +619,9 @@ void planner_variants(planner *p)
     if (p->bar > 0) return;
     // With every effort the step as it is may fit, too, and be quicker than others, or the only
     // one.
-    if (!plain_fits && (!planner_fits(p) || first_share <= SYN_EFFORT_SHARE))
+    bool far = p->plain_sec > p->quickest * SYN_TIGHT_FAR;
+    if (!plain_fits &&
+        (!planner_fits(p) || first_share <= (far ? SYN_EFFORT_FAR : SYN_EFFORT_SHARE)))
         planner_plan(p, first, x.least, NULL);
     if (p->best.status != SYN_INFEASIBLE) return;
     // None fits: now what took least.
