@@ -267,19 +267,30 @@ bool sf_graph_micro(sf *x)
     return false;
 }
 
-// It names another parameter, or there is none.
+// A parameter but this one; -1.
+static int other_parameter(const ir_graph *g, int t)
+{
+    for (int o = 0; o < g->tensors.n; o++)
+        if (o != t && g->tensors.p[o].kind == IR_PARAM) return o;
+    return -1;
+}
+
+// It is left out, or names another parameter.
 bool sf_graph_alias(sf *x)
 {
     for (int s = 0; s < x->was->n; s++)
-        for (int i = 0; i < graph(x, s)->n_alias; i++) {
-            if (!sf_here(x, s)) continue;
-            ir_graph *g = sf_graph(x, s);
-            g->n_alias--;
-            g->alias = hb_copy(x->a, g->alias, sizeof *g->alias * (size_t)g->n_alias);
-            for (int k = i; k < g->n_alias; k++)
-                g->alias[k] = graph(x, s)->alias[k + 1];
-            return true;
-        }
+        for (int i = 0; i < graph(x, s)->n_alias; i++)
+            for (int left_out = 0; left_out < 2; left_out++) {
+                int o = other_parameter(graph(x, s), graph(x, s)->alias[i].tensor);
+                if ((!left_out && o < 0) || !sf_here(x, s)) continue;
+                ir_graph *g = sf_graph(x, s);
+                g->alias = hb_copy(x->a, g->alias, sizeof *g->alias * (size_t)g->n_alias);
+                if (left_out)
+                    g->alias[i] = g->alias[--g->n_alias];
+                else
+                    g->alias[i].tensor = o;
+                return true;
+            }
     return false;
 }
 
