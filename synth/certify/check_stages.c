@@ -37,9 +37,14 @@ static int value_of(glue *g, hb_str key)
     return g->n_values++;
 }
 
+static hb_str leaf_key(const glue *g, const ir_tensor *t)
+{
+    return hb_fmt(g->a, "%d %.*s", (int)t->kind, HB_ARG(t->name));
+}
+
 static int leaf_value(glue *g, const ir_tensor *t)
 {
-    return value_of(g, hb_fmt(g->a, "%d %.*s", (int)t->kind, HB_ARG(t->name)));
+    return value_of(g, leaf_key(g, t));
 }
 
 // Output o of a node whose operands have these values.
@@ -184,6 +189,80 @@ static bool glued(glue *g)
             return fail(g, "stages wait for each other at '%.*s' of stage %d",
                         HB_ARG(g->s->graph[s]->nodes.p[at[s]].name), s);
     return same_step(g);
+}
+
+// --- what the graphs declare ---
+
+static bool same_init(const ir_init *x, const ir_init *y)
+{
+    return x->kind == y->kind && x->a == y->a && x->b == y->b && hb_str_eq(x->stored, y->stored) &&
+           hb_str_eq(x->sha256, y->sha256);
+}
+
+static bool same_leaf(const ir_tensor *x, const ir_tensor *y)
+{
+    return x->dtype == y->dtype && x->rank == y->rank && x->batch == y->batch &&
+           memcmp(x->dim, y->dim, sizeof *x->dim * (size_t)x->rank) == 0 &&
+           (x->kind == IR_INPUT || same_init(&x->init, &y->init));
+}
+
+static bool same_leaves(const glue *g)
+{
+    hb_map *of_step = hb_map_new(g->a);
+    for (int t = 0; t < g->step->tensors.n; t++)
+        if (g->step->tensors.p[t].producer < 0)
+            hb_map_put(of_step, leaf_key(g, &g->step->tensors.p[t]), t);
+    for (int s = 0; s < g->s->n; s++)
+        for (int t = 0; t < g->s->graph[s]->tensors.n; t++) {
+            const ir_tensor *x = &g->s->graph[s]->tensors.p[t];
+            if (x->producer >= 0) continue;
+            int of = hb_map_get(of_step, leaf_key(g, x));
+            if (of < 0) return fail(g, "the step has no '%.*s'", HB_ARG(x->name));
+            if (!same_leaf(x, &g->step->tensors.p[of]))
+                return fail(g, "stage %d declares '%.*s' otherwise than the step", s,
+                            HB_ARG(x->name));
+        }
+    return true;
+}
+
+static bool same_settings(const ir_graph *x, const ir_graph *y)
+{
+    double one[IR_SCHEDULE], other[IR_SCHEDULE];
+    ir_schedule(&x->opt, one);
+    ir_schedule(&y->opt, other);
+    return x->batch == y->batch && x->micro_batches == y->micro_batches &&
+           x->precision == y->precision && hb_str_eq(x->opt.name, y->opt.name) &&
+           memcmp(one, other, sizeof one) == 0;
+}
+
+// Other names of parameters: each in the stage that has it.
+static bool same_aliases(const glue *g)
+{
+    int n = 0;
+    for (int s = 0; s < g->s->n; s++) {
+        const ir_graph *x = g->s->graph[s];
+        for (int i = 0; i < x->n_alias; i++, n++) {
+            hb_str of = x->tensors.p[x->alias[i].tensor].name;
+            int k = 0;
+            while (k < g->step->n_alias &&
+                   (!hb_str_eq(g->step->alias[k].name, x->alias[i].name) ||
+                    !hb_str_eq(g->step->tensors.p[g->step->alias[k].tensor].name, of)))
+                k++;
+            if (k == g->step->n_alias)
+                return fail(g, "'%.*s' of stage %d is no other name of '%.*s'",
+                            HB_ARG(x->alias[i].name), s, HB_ARG(of));
+        }
+    }
+    return n == g->step->n_alias ||
+           fail(g, "stages have %d other names of parameters, the step %d", n, g->step->n_alias);
+}
+
+static bool declared(const glue *g)
+{
+    for (int s = 0; s < g->s->n; s++)
+        if (!same_settings(g->s->graph[s], g->step))
+            return fail(g, "stage %d has another batch, schedule or precision than the step", s);
+    return same_leaves(g) && same_aliases(g);
 }
 
 // --- messages ---
@@ -338,7 +417,7 @@ bool syn_check_stages(hb_arena *a, const ir_graph *step, const ir_stages *s,
     hb_arena *own = hb_arena_new();
     hb_str text = {0};
     glue g = {.a = own, .step = step, .s = s, .why = &text};
-    bool ok = glued(&g) && check_messages(&g, rec) && check_waits(&g, rec);
+    bool ok = declared(&g) && glued(&g) && check_messages(&g, rec) && check_waits(&g, rec);
     *why = ok ? (hb_str){0} : hb_str_n(a, text.p, text.n);
     hb_arena_free(own);
     return ok;

@@ -3,8 +3,11 @@
 // every micro-batch is done once, nothing is read after its place in the ring was taken again, and
 // sums are added up in order. What that leaves open is proved here:
 //
-//     the graphs   glued at their ports they are the step: every parameter, moment and buffer has
-//                  one home, and what it becomes is there what the step makes of it; so is the loss
+//     the graphs   declare what the step declares: batch, micro-batches, schedule and precision;
+//                  inputs, parameters, moments, buffers and constants of the same sizes and types,
+//                  with the same first values; other names of parameters. Glued at their ports
+//                  they are the step: every parameter, moment and buffer has one home, and what it
+//                  becomes is there what the step makes of it; so is the loss
 //     messages     every message of every port is sent once and received once, by the stages of the
 //                  port, in ascending order on both ends
 //     no circle    each stage in its order, a receive waiting for its send: all end

@@ -233,9 +233,6 @@
 // --- prices of collectives (move_prices.c) ---
 #define SYN_MOVE_SLOTS 1024 // a table begins with so many, and doubles [set]
 
-// --- choices of searches (known_choices.c) ---
-#define SYN_KNOWN_SLOTS 256 // a table begins with so many, and doubles [set]
-
 // --- interpolated plans (interpolate.c) ---
 #define SYN_MIX_FULL    1.0  // of the tightest capacity: memory that is aimed at [tried]
 #define SYN_MIX_NEARLY  0.98 // the same for large graphs, where placement is slow [set]

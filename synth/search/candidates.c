@@ -4,16 +4,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "synth/passes/arena_plan.h"
 #include "synth/passes/overlap_pairs.h"
-#include "synth/passes/passes.h"
-#include "synth/passes/workspace.h"
 #include "synth/plan/liveness.h"
-#include "synth/plan/program_copy.h"
 #include "synth/price/moves.h"
 #include "synth/search/free_memory.h"
 #include "synth/search/known_choices.h"
 #include "synth/search/prove.h"
+#include "synth/search/settle.h"
 #include "synth/search/slack.h"
 #include "synth/space/space_build.h"
 #include "synth/space/space_solve.h"
@@ -31,88 +28,6 @@ bool pool_out_of_time(const pool *p)
            (p->deadline > 0 && pool_now() > p->deadline);
 }
 
-// Largest excess over capacity, as a share of the capacity; <= 0 if it fits.
-double pool_overflow(const syn_program *p)
-{
-    double worst = -1;
-    for (int c = 0; c < p->mesh->n_classes; c++) {
-        double cap = (double)p->cluster->cls[p->mesh->cluster_class[c]].capacity;
-        double over = (double)(p->peak_bytes[c] + syn_workspace_bytes(p, c)) / cap - 1;
-        worst = over > worst ? over : worst;
-    }
-    return worst;
-}
-
-// Passes over a candidate's program.
-static void run_passes(candidate *c, syn_pass_id first, syn_pass_id last)
-{
-    syn_making x = {.program = c->program, .sec = c->sec, .timeline = c->timeline};
-    syn_passes_run(&x, first, last);
-    c->program = x.program;
-    c->sec = x.sec;
-    c->timeline = x.timeline;
-}
-
-void pool_roll(candidate *c)
-{
-    if (!c->rolled) run_passes(c, SYN_PASS_ROLL, SYN_PASS_ROLL);
-    c->rolled = true;
-}
-
-void pool_place(candidate *c)
-{
-    if (c->placed) return;
-    pool_roll(c);
-    run_passes(c, SYN_PASS_MEMORY, SYN_PASS_MEMORY);
-    c->placed = true;
-    c->fits = pool_overflow(c->program) <= 0;
-}
-
-candidate *pool_leader(pool *p)
-{
-    bool paired = p->paired.program && (!p->best.program || p->paired.sec < p->best.sec);
-    return paired ? &p->paired : &p->best;
-}
-
-// Would it lead, if it fits?
-static bool leads(pool *p, const candidate *c)
-{
-    const candidate *lead = c->program->pairs.n > 0 ? pool_leader(p) : &p->best;
-    return !lead->program || c->sec < lead->sec;
-}
-
-// A copy is placed: the plan itself may still change.
-void pool_settle(pool *p, candidate *c)
-{
-    double *least = &p->waste[c->program->pairs.n > 0][c->program->has_sym];
-    if (p->g->few_of) { // has no arena: what stands for several layers is one buffer
-        c->fits = c->share <= (p->opt->memory_first && !p->opt->wary ? 1 : SYN_FEW_FIT);
-        return;
-    }
-    if (c->settled) return;
-    c->settled = true;
-    c->fits = false;
-    if (c->share > 1 || (!p->spare && !leads(p, c) && c->share * *least > 1)) return;
-    hb_arena *scratch = hb_arena_new();
-    candidate x = *c;
-    x.program = syn_program_copy(scratch, c->program);
-    x.rolled = x.placed = false;
-    pool_roll(&x);
-    bool packed = syn_arena_settle(x.program);
-    double over = pool_overflow(x.program);
-    c->fits = over <= 0;
-    c->filled = packed ? 1 + over : fmax(1 + over, c->share * *least);
-    double waste = c->filled / c->share; // of packing
-    if (packed && (*least == 0 || waste < *least)) *least = waste;
-    hb_arena_free(scratch);
-}
-
-// Near the limit only the arena knows; it is asked where the answer matters: of what would lead.
-static void settle_if_near(pool *p, candidate *c)
-{
-    if (p->careful || (c->share > SYN_SURELY_FITS && leads(p, c))) pool_settle(p, c);
-}
-
 // Pairs of a program whose equal conversions are made once: another candidate with pairs.
 static void pair_shared(pool *p, const candidate *c)
 {
@@ -122,11 +37,11 @@ static void pair_shared(pool *p, const candidate *c)
     double alone;
     x.program = syn_with_pairs(&bare, pool_board_of(p, c->space->mesh)->costs, HUGE_VAL, &alone);
     if (!x.program) return;
-    run_passes(&x, SYN_PASS_FUSE, SYN_PASS_SIMULATE);
+    pool_run_passes(&x, SYN_PASS_FUSE, SYN_PASS_SIMULATE);
     x.share = syn_live_share(x.program, false);
     x.fits = x.share <= SYN_ROOMY;
     x.settled = false;
-    settle_if_near(p, &x);
+    pool_settle_if_near(p, &x);
     if (x.fits && (!p->paired.program || x.sec < p->paired.sec)) p->paired = x;
 }
 
@@ -134,14 +49,14 @@ void pool_share_moves(pool *p, candidate *c)
 {
     candidate *known[] = {&p->best, &p->paired}, before = *c;
     if (!c->program || c->rolled || c->placed) return;
-    run_passes(c, SYN_PASS_SHARE_MOVES, SYN_PASS_SHARE_MOVES);
+    pool_run_passes(c, SYN_PASS_SHARE_MOVES, SYN_PASS_SHARE_MOVES);
     if (c->program == before.program) return;
     c->share = syn_live_share(c->program, false);
     c->settled = false;
     if (before.settled || c->share > SYN_SURELY_FITS) pool_settle(p, c);
     if (before.fits && !c->fits) {
         *c = before;
-        run_passes(c, SYN_PASS_FUSE, SYN_PASS_FUSE);
+        pool_run_passes(c, SYN_PASS_FUSE, SYN_PASS_FUSE);
         return;
     }
     for (int i = 0; i < 2; i++)
@@ -171,10 +86,10 @@ static void offer_paired(pool *p, candidate *c)
     x.program = c->paired;
     x.paired = NULL;
     x.rolled = x.placed = x.settled = false;
-    run_passes(&x, SYN_PASS_FUSE, SYN_PASS_SIMULATE);
+    pool_run_passes(&x, SYN_PASS_FUSE, SYN_PASS_SIMULATE);
     x.share = syn_live_share(x.program, false);
     x.fits = x.share <= SYN_ROOMY;
-    settle_if_near(p, &x);
+    pool_settle_if_near(p, &x);
     if (p->opt->log)
         fprintf(p->opt->log, "%.3f s: with pairs: %.6g ms, %.0f %% of the fullest memory\n",
                 pool_now() - p->begin, x.sec * 1e3, x.share * 100);
@@ -309,7 +224,7 @@ static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
     c.share = syn_live_share(c.program, false);
     c.fits = c.share <= SYN_ROOMY;
     bool roomy = c.fits;
-    settle_if_near(p, &c);
+    pool_settle_if_near(p, &c);
     p->careful = p->careful || (roomy && !c.fits); // others may look so, too
     if (p->opt->progress) p->opt->progress(p->opt->progress_ctx);
     if (p->opt->log)

@@ -1,14 +1,12 @@
 #include "synth/search/known_choices.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "synth/search/live_bound.h"
 #include "synth/space/space_solve.h"
 
 // An assignment of the space's variables.
 typedef struct known {
-    uint64_t key;
     int n_vars;
     const uint16_t *x;
     double value, lower;
@@ -16,23 +14,20 @@ typedef struct known {
 
 struct syn_known_choices {
     hb_arena *arena;
-    known *slot; // open addressing; n_vars 0 is free
-    size_t n, cap;
+    hb_map *number; // the eight bytes of a key -> where it stands in the list
+    HB_VEC(known) list;
 };
 
 syn_known_choices *syn_known_choices_new(hb_arena *a)
 {
     syn_known_choices *k = HB_NEW(a, syn_known_choices);
-    *k = (syn_known_choices){a, HB_ARRAY(a, known, SYN_KNOWN_SLOTS), 0, SYN_KNOWN_SLOTS};
+    *k = (syn_known_choices){.arena = a, .number = hb_map_new(a)};
     return k;
 }
 
-static known *slot_of(known *slot, size_t cap, uint64_t key)
+static hb_str bytes_of(const uint64_t *key)
 {
-    size_t i = key & (cap - 1);
-    while (slot[i].n_vars > 0 && slot[i].key != key)
-        i = (i + 1) & (cap - 1);
-    return &slot[i];
+    return (hb_str){(const char *)key, sizeof *key};
 }
 
 uint64_t syn_space_key(const syn_space *s)
@@ -62,7 +57,8 @@ uint64_t syn_space_key(const syn_space *s)
 bool syn_known_choice(const syn_known_choices *k, hb_arena *a, uint64_t key, const syn_space *s,
                       syn_choice *out, double *lower)
 {
-    const known *x = k ? slot_of(k->slot, k->cap, key) : NULL;
+    int number = k ? hb_map_get(k->number, bytes_of(&key)) : -1;
+    const known *x = number >= 0 ? &k->list.p[number] : NULL;
     const ms_problem *p = &s->problem;
     if (!x || x->n_vars != p->n_vars) return false;
     int *own = HB_ARRAY(a, int, p->n_vars);
@@ -81,22 +77,13 @@ bool syn_known_choice(const syn_known_choices *k, hb_arena *a, uint64_t key, con
 void syn_know_choice(syn_known_choices *k, uint64_t key, const syn_space *s, const syn_choice *c,
                      double lower)
 {
-    if (!k || s->problem.n_vars == 0) return;
-    if (2 * (k->n + 1) > k->cap) {
-        known *wider = HB_ARRAY(k->arena, known, 2 * k->cap);
-        for (size_t i = 0; i < k->cap; i++)
-            if (k->slot[i].n_vars > 0) *slot_of(wider, 2 * k->cap, k->slot[i].key) = k->slot[i];
-        k->slot = wider;
-        k->cap *= 2;
-    }
-    known *x = slot_of(k->slot, k->cap, key);
-    if (x->n_vars > 0) return;
+    if (!k || s->problem.n_vars == 0 || hb_map_get(k->number, bytes_of(&key)) >= 0) return;
     hb_arena *scratch = hb_arena_new();
     const int *assigned = syn_assignment_of(scratch, s, c);
     uint16_t *own = HB_ARRAY(k->arena, uint16_t, s->problem.n_vars);
     for (int v = 0; v < s->problem.n_vars; v++)
         own[v] = (uint16_t)assigned[v];
     hb_arena_free(scratch);
-    *x = (known){key, s->problem.n_vars, own, c->additive, lower};
-    k->n++;
+    hb_map_put(k->number, bytes_of(hb_copy(k->arena, &key, sizeof key)), k->list.n);
+    HB_PUSH(k->arena, &k->list, (known){s->problem.n_vars, own, c->additive, lower});
 }

@@ -11,6 +11,7 @@
 #include "synth/search/candidates.h"
 #include "synth/search/equal_stages.h"
 #include "synth/search/prove_stages.h"
+#include "synth/search/settle.h"
 #include "synth/search/stage_orders.h"
 
 typedef struct known_stage {

@@ -14,6 +14,7 @@
 #include "synth/search/lower_bound.h"
 #include "synth/search/memory_prices.h"
 #include "synth/search/prove.h"
+#include "synth/search/settle.h"
 #include "synth/search/synth.h"
 
 // Integer moves on a candidate that was rolled, on tables of its own.

@@ -218,6 +218,14 @@ bool mut_droppable(mut *m, int c)
     return makes && m->needed[c] && !view;
 }
 
+mut mut_of(hb_arena *a, const record *r)
+{
+    mut m = {.a = a, .r = deep_copy(a, r)};
+    m.term = HB_ARRAY(a, uint64_t, r->tensors.n + 1);
+    find_needed(&m);
+    return m;
+}
+
 record *mutate(hb_arena *a, const record *r, mut_kind kind, uint64_t seed, hb_str *what)
 {
     static bool (*const make[MUT_N])(mut *) = {
@@ -225,12 +233,9 @@ record *mutate(hb_arena *a, const record *r, mut_kind kind, uint64_t seed, hb_st
         MUTATIONS(X)
 #undef X
     };
-    mut m = {.a = a,
-             .r = deep_copy(a, r),
-             .rng = seed * 0x2545f4914f6cdd1du + (uint64_t)kind,
-             .what = what};
-    m.term = HB_ARRAY(a, uint64_t, r->tensors.n + 1);
-    find_needed(&m);
+    mut m = mut_of(a, r);
+    m.rng = seed * 0x2545f4914f6cdd1du + (uint64_t)kind;
+    m.what = what;
     if (!make[kind](&m)) return NULL;
     *what = hb_fmt(a, "%s, seed %llu", mutate_names[kind], (unsigned long long)seed);
     return m.r;

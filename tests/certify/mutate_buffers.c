@@ -410,7 +410,7 @@ bool mut_no_declaration(mut *m)
 {
     rec_call *k = declaration(m, 1u << REC_PARAM | 1u << REC_STATE | 1u << REC_LOSS |
                                      1u << REC_BATCH | 1u << REC_SCHEDULE | 1u << REC_ALIAS);
-    if (!k) return false;
+    if (!k || (k->kind == REC_BATCH && !(k->num[0] > 0))) return false; // a graph without a batch
     mut_remove_call(m, (int)(k - m->r->calls.p));
     return true;
 }

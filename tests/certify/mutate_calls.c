@@ -111,7 +111,7 @@ bool mut_early_call(mut *m)
     return true;
 }
 
-static bool commutes(int op)
+bool mut_commutes(int op)
 {
     switch (op) {
     case IR_OP_add:
@@ -129,7 +129,7 @@ static bool commutes(int op)
 
 static bool two_operands(mut *m, int c)
 {
-    return mut_is_op(m, c) && mut_call(m, c)->n_in >= 2 && !commutes(mut_call(m, c)->op);
+    return mut_is_op(m, c) && mut_call(m, c)->n_in >= 2 && !mut_commutes(mut_call(m, c)->op);
 }
 
 bool mut_swap_operands(mut *m)

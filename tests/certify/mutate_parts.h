@@ -16,6 +16,8 @@ typedef struct mut {
 
 typedef bool mut_fits(mut *m, int c); // may call c be chosen?
 
+mut mut_of(hb_arena *a, const record *r); // with no seed, for no words
+bool mut_commutes(int op);
 int mut_pick(mut *m, int n);
 rec_call *mut_call(mut *m, int i);
 int mut_first_step(const mut *m);

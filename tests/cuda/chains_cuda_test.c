@@ -3,115 +3,15 @@
 
 #include <check.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/float16.h"
 #include "core/tensor.h"
 #include "cuda/fuse/cuda_record.h"
+#include "tests/cuda/chain_calls.h"
 #include "tests/support/few.h"
 #include "tests/support/run_cuda.h"
-
-static const hap_step_state now = {.step = 2, .lr = 0.01, .seed = 7};
-static uint64_t state = 11;
-
-static double uniform(double lo, double hi)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return lo + (hi - lo) * (double)(state >> 11) * 0x1p-53;
-}
-
-// [rows, cols], or [rows] if cols is 0; integers are labels below hi.
-static hap_tensor *make(hap_dtype type, int64_t rows, int64_t cols, double lo, double hi)
-{
-    hap_tensor *t = calloc(1, sizeof *t);
-    t->type = type;
-    t->rank = cols ? 2 : 1;
-    t->local[0] = rows, t->local[1] = cols;
-    for (int d = 0; d < t->rank; d++)
-        t->dim[d] = WHOLE(t->local[d]);
-    t->elements = rows * (cols ? cols : 1);
-    t->bytes = t->elements * hap_dtype_bytes(type);
-    t->data = calloc(1, (size_t)t->bytes + 1);
-    for (int64_t i = 0; i < t->elements; i++) {
-        double v = uniform(lo, hi);
-        if (type == HAP_F32) ((float *)t->data)[i] = (float)v;
-        if (type == HAP_BF16) ((uint16_t *)t->data)[i] = hap_f32_to_bf16((float)v);
-        if (type == HAP_I64) ((int64_t *)t->data)[i] = (int64_t)v;
-    }
-    return t;
-}
-
-enum { MOST = 16 };
-typedef struct calls {
-    hap_op_call c[MOST];
-    int n;
-} calls;
-
-static hap_op_call *next(calls *s, hap_op_id op, int n_out, int n_in)
-{
-    hap_op_call *c = &s->c[s->n++];
-    *c = (hap_op_call){.op = op, .n_out = n_out, .n_in = n_in};
-    return c;
-}
-
-static unsigned not_read; // outputs that a chain need not write (cuda_chains.h)
-
-// Runs the calls both ways on fresh outputs and compares these, where the chain takes such calls.
-static void both_ways(calls *s, cuda_chain_kernel *chain, const char *what, int64_t cols,
-                      bool takes)
-{
-    hap_tensor *out[4 * MOST];
-    void *one[4 * MOST];
-    int n = 0;
-    bool done = false;
-    const char *why = test_cuda_run_all(&now, s->c, s->n);
-    ck_assert_msg(!why, "%s: %s", what, why);
-    for (int k = 0; k < s->n; k++)
-        for (int i = 0; i < s->c[k].n_out; i++) {
-            hap_tensor *t = out[n] = s->c[k].out[i];
-            one[n] = t->data;
-            t->data = malloc((size_t)t->bytes + 1);
-            memset(t->data, 0x7B, (size_t)t->bytes);
-            n++;
-        }
-    test_cuda_unread(not_read);
-    why = test_cuda_run_chain(&now, s->c, s->n, chain, &done);
-    test_cuda_unread(0);
-    ck_assert_msg(!why, "%s: %s", what, why);
-    ck_assert_msg(done == takes, "%s of %lld columns is%s taken", what, (long long)cols,
-                  done ? "" : " not");
-    for (int k = 0, at = 0; at < s->n; at++)
-        for (int i = 0; i < s->c[at].n_out; i++, k++) {
-            bool same = memcmp(one[k], out[k]->data, (size_t)out[k]->bytes) == 0;
-            bool stats =
-                s->c[at].op == HAP_OP_norm_bwd_stats || s->c[at].op == HAP_OP_rms_bwd_stats;
-            bool read = !(not_read >> at & 1) || (i > 0 && !stats);
-            ck_assert_msg(!takes || !read || same, "%s of %lld columns: output %d differs", what,
-                          (long long)cols, k);
-            for (int64_t b = 0; takes && stats && !read && b < out[k]->bytes;
-                 b++) // others lie there
-                ck_assert_msg(((unsigned char *)out[k]->data)[b] == 0x7B,
-                              "%s of %lld columns: statistics that nobody reads are written", what,
-                              (long long)cols);
-            free(one[k]);
-        }
-    for (int k = 0; k < s->n; k++)
-        for (int i = 0; i < s->c[k].n_in + s->c[k].n_out; i++) {
-            hap_tensor *t = i < s->c[k].n_in ? s->c[k].in[i] : s->c[k].out[i - s->c[k].n_in];
-            bool gone =
-                !t || !t->data; // named by several calls: freed by the first, kept as a mark
-            if (gone) continue;
-            free(t->data);
-            t->data = NULL;
-        }
-}
-
-static void same_bits(calls *s, cuda_chain_kernel *chain, const char *what, int64_t cols)
-{
-    both_ways(s, chain, what, cols, true);
-}
 
 typedef struct widths {
     int64_t rows, cols;
@@ -135,11 +35,11 @@ static bool norm_takes(int64_t cols)
     return cols % CUDA_NORM_VECTOR == 0 && cols <= CUDA_NORM_COLUMNS;
 }
 
-static hap_tensor *add_calls(calls *s, hap_dtype a, hap_dtype b, int64_t rows, int64_t cols)
+static hap_tensor *add_calls(chain_calls *s, hap_dtype a, hap_dtype b, int64_t rows, int64_t cols)
 {
-    hap_op_call *c = next(s, HAP_OP_add, 1, 2);
-    c->in[0] = make(a, rows, cols, -1, 1), c->in[1] = make(b, rows, cols, -1, 1);
-    return c->out[0] = make(HAP_F32, rows, cols, 0, 0);
+    hap_op_call *c = chain_call(s, HAP_OP_add, 1, 2);
+    c->in[0] = chain_tensor(a, rows, cols, -1, 1), c->in[1] = chain_tensor(b, rows, cols, -1, 1);
+    return c->out[0] = chain_tensor(HAP_F32, rows, cols, 0, 0);
 }
 
 enum { N_SIZES = sizeof sizes / sizeof *sizes };
@@ -152,8 +52,8 @@ static void applied(hap_op_call *c, bool rms, hap_tensor *x, hap_tensor *sum, ha
     c->in[n++] = x;
     if (!rms) c->in[n++] = sum;
     c->in[n++] = m2;
-    c->in[n++] = make(HAP_F32, cols, 0, .5, 1.5);
-    if (!rms) c->in[n++] = make(HAP_F32, cols, 0, -1, 1);
+    c->in[n++] = chain_tensor(HAP_F32, cols, 0, .5, 1.5);
+    if (!rms) c->in[n++] = chain_tensor(HAP_F32, cols, 0, -1, 1);
     c->n_in = (int)n, c->n_attr = 1, c->attr[0].f = 1e-5;
 }
 
@@ -165,15 +65,15 @@ START_TEST(norms_forward)
     widths w = size_at(_i / 2);
     bool rms = _i % 2;
     for (int k = 0; k < 6; k++) { // 3: no sum before; 4 and 5: of what another norm makes
-        calls s = {.n = 0};
-        hap_op_call *again = k > 3 ? next(&s, HAP_OP_norm_apply, 1, 5) : NULL;
+        chain_calls s = {.n = 0};
+        hap_op_call *again = k > 3 ? chain_call(&s, HAP_OP_norm_apply, 1, 5) : NULL;
         hap_tensor *x = types[k][1] == HAP_I64
-                            ? make(HAP_F32, w.rows, w.cols, -1, 2)
+                            ? chain_tensor(HAP_F32, w.rows, w.cols, -1, 2)
                             : add_calls(&s, types[k][0], types[k][1], w.rows, w.cols);
         if (again) {
-            applied(again, rms, make(HAP_F32, w.rows, w.cols, -1, 2),
-                    rms ? NULL : make(HAP_F32, w.rows, 0, -.2, .2),
-                    make(HAP_F32, w.rows, 0, (double)w.cols, 2 * (double)w.cols));
+            applied(again, rms, chain_tensor(HAP_F32, w.rows, w.cols, -1, 2),
+                    rms ? NULL : chain_tensor(HAP_F32, w.rows, 0, -.2, .2),
+                    chain_tensor(HAP_F32, w.rows, 0, (double)w.cols, 2 * (double)w.cols));
             hap_op_call *add = again + 1;
             if (k == 5) { // a sum has no order
                 hap_tensor *swap = add->in[0];
@@ -181,20 +81,20 @@ START_TEST(norms_forward)
             }
             again->out[0] = add->in[k == 5 ? 0 : 1];
         }
-        hap_op_call *sum = rms ? NULL : next(&s, HAP_OP_row_sum, 1, 1);
-        hap_op_call *m2 = next(&s, rms ? HAP_OP_row_sq : HAP_OP_row_m2, 1, rms ? 1 : 2);
-        hap_op_call *apply = next(&s, HAP_OP_norm_apply, 1, 5);
+        hap_op_call *sum = rms ? NULL : chain_call(&s, HAP_OP_row_sum, 1, 1);
+        hap_op_call *m2 = chain_call(&s, rms ? HAP_OP_row_sq : HAP_OP_row_m2, 1, rms ? 1 : 2);
+        hap_op_call *apply = chain_call(&s, HAP_OP_norm_apply, 1, 5);
         m2->in[0] = x;
-        m2->out[0] = make(HAP_F32, w.rows, 0, 0, 0);
-        if (sum) sum->in[0] = x, sum->out[0] = m2->in[1] = make(HAP_F32, w.rows, 0, 0, 0);
+        m2->out[0] = chain_tensor(HAP_F32, w.rows, 0, 0, 0);
+        if (sum) sum->in[0] = x, sum->out[0] = m2->in[1] = chain_tensor(HAP_F32, w.rows, 0, 0, 0);
         applied(apply, rms, x, sum ? sum->out[0] : NULL, m2->out[0]);
-        apply->out[0] = make(k % 2 ? HAP_BF16 : HAP_F32, w.rows, w.cols, 0, 0);
+        apply->out[0] = chain_tensor(k % 2 ? HAP_BF16 : HAP_F32, w.rows, w.cols, 0, 0);
         if (k % 2 == 0) {
-            hap_op_call *cast = next(&s, HAP_OP_cast, 1, 1);
+            hap_op_call *cast = chain_call(&s, HAP_OP_cast, 1, 1);
             cast->in[0] = apply->out[0];
-            cast->out[0] = make(HAP_BF16, w.rows, w.cols, 0, 0);
+            cast->out[0] = chain_tensor(HAP_BF16, w.rows, w.cols, 0, 0);
         }
-        both_ways(&s, cuda_norm_chain, "a norm", w.cols, norm_takes(w.cols));
+        chain_both_ways(&s, cuda_norm_chain, "a norm", w.cols, norm_takes(w.cols));
     }
 }
 END_TEST
@@ -212,17 +112,18 @@ START_TEST(norms_backward)
     bool rms = _i % 2;
     int n_stats = rms ? 1 : 2, n_in = 2 + n_stats; // gradient, input, statistics
     for (int k = 0; k < 7; k++) {
-        calls s = {.n = 0};
+        chain_calls s = {.n = 0};
         hap_tensor *dy = types[k].before == HAP_I64
-                             ? make(types[k].dy, w.rows, w.cols, -1, 1)
+                             ? chain_tensor(types[k].dy, w.rows, w.cols, -1, 1)
                              : add_calls(&s, types[k].dy, types[k].before, w.rows, w.cols);
-        hap_tensor *x = make(HAP_F32, w.rows, w.cols, -1, 2);
-        hap_tensor *sum = rms ? NULL : make(HAP_F32, w.rows, 0, -.2, .2),
-                   *weight = make(HAP_F32, w.cols, 0, .5, 1.5);
-        hap_tensor *m2 = make(HAP_F32, w.rows, 0, (double)w.cols, 2 * (double)w.cols);
+        hap_tensor *x = chain_tensor(HAP_F32, w.rows, w.cols, -1, 2);
+        hap_tensor *sum = rms ? NULL : chain_tensor(HAP_F32, w.rows, 0, -.2, .2),
+                   *weight = chain_tensor(HAP_F32, w.cols, 0, .5, 1.5);
+        hap_tensor *m2 = chain_tensor(HAP_F32, w.rows, 0, (double)w.cols, 2 * (double)w.cols);
         hap_op_call *stats =
-            next(&s, rms ? HAP_OP_rms_bwd_stats : HAP_OP_norm_bwd_stats, n_stats, n_in + 1);
-        hap_op_call *bwd = next(&s, rms ? HAP_OP_rms_bwd : HAP_OP_norm_bwd, 1, n_in + n_stats + 1);
+            chain_call(&s, rms ? HAP_OP_rms_bwd_stats : HAP_OP_norm_bwd_stats, n_stats, n_in + 1);
+        hap_op_call *bwd =
+            chain_call(&s, rms ? HAP_OP_rms_bwd : HAP_OP_norm_bwd, 1, n_in + n_stats + 1);
         hap_op_call *both[] = {stats, bwd};
         for (int i = 0; i < 2; i++) {
             both[i]->in[0] = dy, both[i]->in[1] = x, both[i]->in[n_in - 1] = m2;
@@ -231,36 +132,36 @@ START_TEST(norms_backward)
         }
         stats->in[n_in] = bwd->in[n_in + n_stats] = weight;
         for (int i = 0; i < n_stats; i++)
-            stats->out[i] = bwd->in[n_in + i] = make(HAP_F32, w.rows, 0, 0, 0);
-        hap_tensor *dx = bwd->out[0] = make(HAP_F32, w.rows, w.cols, 0, 0);
+            stats->out[i] = bwd->in[n_in + i] = chain_tensor(HAP_F32, w.rows, 0, 0, 0);
+        hap_tensor *dx = bwd->out[0] = chain_tensor(HAP_F32, w.rows, w.cols, 0, 0);
         if (k != 2) {
             hap_op_call *params =
-                next(&s, rms ? HAP_OP_rms_bwd_params : HAP_OP_norm_bwd_params, n_stats, n_in);
+                chain_call(&s, rms ? HAP_OP_rms_bwd_params : HAP_OP_norm_bwd_params, n_stats, n_in);
             memcpy(params->in, stats->in, (size_t)n_in * sizeof *params->in);
             params->n_attr = 1, params->attr[0].f = 1e-5;
             for (int i = 0; i < n_stats; i++)
-                params->out[i] = make(HAP_F32, w.cols, 0, 0, 0);
+                params->out[i] = chain_tensor(HAP_F32, w.cols, 0, 0, 0);
         }
         if (types[k].more == HAP_F32) {
-            hap_op_call *add = next(&s, HAP_OP_add, 1, 2);
-            add->in[k % 2] = dx, add->in[1 - k % 2] = make(HAP_F32, w.rows, w.cols, -1, 1);
-            dx = add->out[0] = make(HAP_F32, w.rows, w.cols, 0, 0);
+            hap_op_call *add = chain_call(&s, HAP_OP_add, 1, 2);
+            add->in[k % 2] = dx, add->in[1 - k % 2] = chain_tensor(HAP_F32, w.rows, w.cols, -1, 1);
+            dx = add->out[0] = chain_tensor(HAP_F32, w.rows, w.cols, 0, 0);
         }
         if (k != 3) {
-            hap_op_call *cast = next(&s, HAP_OP_cast, 1, 1);
+            hap_op_call *cast = chain_call(&s, HAP_OP_cast, 1, 1);
             cast->in[0] = dx;
-            dx = cast->out[0] = make(HAP_BF16, w.rows, w.cols, 0, 0);
+            dx = cast->out[0] = chain_tensor(HAP_BF16, w.rows, w.cols, 0, 0);
         }
         if (k != 1) {
             static const int64_t rows[] = {0};
-            hap_op_call *total = next(&s, HAP_OP_sum, 1, 1);
+            hap_op_call *total = chain_call(&s, HAP_OP_sum, 1, 1);
             total->in[0] = dx;
             total->n_attr = 2, total->attr[0].v = (hap_ints){1, rows};
-            total->out[0] = make(HAP_F32, w.cols, 0, 0, 0);
+            total->out[0] = chain_tensor(HAP_F32, w.cols, 0, 0, 0);
         }
-        not_read = k % 2 ? 1u << (stats - s.c) : 0;
-        both_ways(&s, cuda_norm_bwd_chain, "a norm's gradient", w.cols, norm_takes(w.cols));
-        not_read = 0;
+        chain_not_read = k % 2 ? 1u << (stats - s.c) : 0;
+        chain_both_ways(&s, cuda_norm_bwd_chain, "a norm's gradient", w.cols, norm_takes(w.cols));
+        chain_not_read = 0;
     }
 }
 END_TEST
@@ -274,14 +175,15 @@ START_TEST(slopes)
     for (int k = 0; k < 12; k++) {
         widths w = of[k % 4];
         hap_dtype type = k / 4 == 1 ? HAP_F32 : HAP_BF16;
-        calls s = {.n = 0};
-        hap_op_call *c = next(&s, ops[_i], 1, 2), *sum = next(&s, HAP_OP_sum, 1, 1);
-        c->in[0] = make(type, w.rows, w.cols, -1, 1), c->in[1] = make(type, w.rows, w.cols, -6, 6);
+        chain_calls s = {.n = 0};
+        hap_op_call *c = chain_call(&s, ops[_i], 1, 2), *sum = chain_call(&s, HAP_OP_sum, 1, 1);
+        c->in[0] = chain_tensor(type, w.rows, w.cols, -1, 1),
+        c->in[1] = chain_tensor(type, w.rows, w.cols, -6, 6);
         if (_i < 2) c->n_attr = 1, c->attr[0].i = _i;
-        c->out[0] = sum->in[0] = make(k / 4 == 2 ? HAP_F32 : type, w.rows, w.cols, 0, 0);
+        c->out[0] = sum->in[0] = chain_tensor(k / 4 == 2 ? HAP_F32 : type, w.rows, w.cols, 0, 0);
         sum->n_attr = 2, sum->attr[0].v = (hap_ints){1, rows};
-        sum->out[0] = make(HAP_F32, w.cols, 0, 0, 0);
-        same_bits(&s, cuda_slope_chain, "a gradient of points", w.cols);
+        sum->out[0] = chain_tensor(HAP_F32, w.cols, 0, 0, 0);
+        chain_same_bits(&s, cuda_slope_chain, "a gradient of points", w.cols);
     }
 }
 END_TEST
@@ -295,21 +197,22 @@ START_TEST(cross_entropy)
     for (int k = 0; k < 2 * N; k++) {
         widths w = of[k % N];
         hap_dtype type = k < N ? HAP_BF16 : HAP_F32;
-        calls s = {.n = 0};
-        hap_op_call *max = next(&s, HAP_OP_row_max, 1, 1), *sum = next(&s, HAP_OP_row_expsum, 1, 2);
-        max->in[0] = sum->in[0] = make(type, w.rows, w.cols, -8, 8);
-        max->out[0] = sum->in[1] = make(HAP_F32, w.rows, 0, 0, 0);
-        sum->out[0] = make(HAP_F32, w.rows, 0, 0, 0);
+        chain_calls s = {.n = 0};
+        hap_op_call *max = chain_call(&s, HAP_OP_row_max, 1, 1),
+                    *sum = chain_call(&s, HAP_OP_row_expsum, 1, 2);
+        max->in[0] = sum->in[0] = chain_tensor(type, w.rows, w.cols, -8, 8);
+        max->out[0] = sum->in[1] = chain_tensor(HAP_F32, w.rows, 0, 0, 0);
+        sum->out[0] = chain_tensor(HAP_F32, w.rows, 0, 0, 0);
         if (_i) {
-            hap_op_call *grad = next(&s, HAP_OP_ce_bwd, 1, 5);
+            hap_op_call *grad = chain_call(&s, HAP_OP_ce_bwd, 1, 5);
             grad->in[0] = max->in[0], grad->in[1] = max->out[0], grad->in[2] = sum->out[0];
-            grad->in[3] = make(HAP_I64, w.rows, 0, 0, (double)w.cols);
+            grad->in[3] = chain_tensor(HAP_I64, w.rows, 0, 0, (double)w.cols);
             ((int64_t *)grad->in[3]->data)[1] = -100; // ignored
-            grad->in[4] = make(HAP_F32, 1, 0, .01, .02);
+            grad->in[4] = chain_tensor(HAP_F32, 1, 0, .01, .02);
             grad->n_attr = 1, grad->attr[0].i = -100;
-            grad->out[0] = make(type, w.rows, w.cols, 0, 0);
+            grad->out[0] = chain_tensor(type, w.rows, w.cols, 0, 0);
         }
-        both_ways(&s, cuda_ce_chain, "cross entropy", w.cols, w.cols % 8 == 0);
+        chain_both_ways(&s, cuda_ce_chain, "cross entropy", w.cols, w.cols % 8 == 0);
     }
 }
 END_TEST
@@ -320,23 +223,25 @@ START_TEST(cross_entropy_wide)
 {
     static const widths of[] = {{140, 151936}, {3, 128256}, {4, 116504}, {3, 256000}};
     widths w = of[_i / 2];
-    calls s = {.n = 0};
-    hap_op_call *max = next(&s, HAP_OP_row_max, 1, 1), *sum = next(&s, HAP_OP_row_expsum, 1, 2);
-    hap_tensor *x = max->in[0] = sum->in[0] = make(HAP_BF16, w.rows, w.cols, -8, 8), *dx = NULL;
+    chain_calls s = {.n = 0};
+    hap_op_call *max = chain_call(&s, HAP_OP_row_max, 1, 1),
+                *sum = chain_call(&s, HAP_OP_row_expsum, 1, 2);
+    hap_tensor *x = max->in[0] = sum->in[0] = chain_tensor(HAP_BF16, w.rows, w.cols, -8, 8),
+               *dx = NULL;
     for (int64_t k = 0; k < w.cols / 3; k++) // words that nobody says
         ((uint16_t *)x->data)[2 * w.cols + k] = hap_f32_to_bf16(-INFINITY);
-    hap_tensor *most = max->out[0] = sum->in[1] = make(HAP_F32, w.rows, 0, 0, 0);
-    hap_tensor *total = sum->out[0] = make(HAP_F32, w.rows, 0, 0, 0);
+    hap_tensor *most = max->out[0] = sum->in[1] = chain_tensor(HAP_F32, w.rows, 0, 0, 0);
+    hap_tensor *total = sum->out[0] = chain_tensor(HAP_F32, w.rows, 0, 0, 0);
     if (_i % 2) {
-        hap_op_call *grad = next(&s, HAP_OP_ce_bwd, 1, 5);
+        hap_op_call *grad = chain_call(&s, HAP_OP_ce_bwd, 1, 5);
         grad->in[0] = x, grad->in[1] = most, grad->in[2] = total;
-        grad->in[3] = make(HAP_I64, w.rows, 0, 0, (double)w.cols);
-        ((int64_t *)grad->in[3]->data)[1] = -100;    // ignored
-        grad->in[4] = make(HAP_F32, 1, 0, 100, 200); // so that gradients are not tiny
+        grad->in[3] = chain_tensor(HAP_I64, w.rows, 0, 0, (double)w.cols);
+        ((int64_t *)grad->in[3]->data)[1] = -100;            // ignored
+        grad->in[4] = chain_tensor(HAP_F32, 1, 0, 100, 200); // so that gradients are not tiny
         grad->n_attr = 1, grad->attr[0].i = -100;
-        dx = grad->out[0] = make(HAP_BF16, w.rows, w.cols, 0, 0);
+        dx = grad->out[0] = chain_tensor(HAP_BF16, w.rows, w.cols, 0, 0);
     }
-    const char *why = test_cuda_run_all(&now, s.c, s.n);
+    const char *why = test_cuda_run_all(&chain_now, s.c, s.n);
     ck_assert_msg(!why, "%s", why);
     size_t stat = (size_t)most->bytes, grad = dx ? (size_t)dx->bytes : 0;
     float *want_most = malloc(stat), *want = malloc(stat);
@@ -345,7 +250,7 @@ START_TEST(cross_entropy_wide)
     if (dx) memcpy(want_dx, dx->data, grad), memset(dx->data, 0x7B, grad);
     memset(most->data, 0x7B, stat), memset(total->data, 0x7B, stat);
     bool done = false;
-    why = test_cuda_run_chain(&now, s.c, s.n, cuda_ce_chain, &done);
+    why = test_cuda_run_chain(&chain_now, s.c, s.n, cuda_ce_chain, &done);
     ck_assert_msg(!why && done, "%lld columns: %s", (long long)w.cols, why ? why : "not taken");
     ck_assert_msg(memcmp(want_most, most->data, stat) == 0, "%lld columns: other maxima",
                   (long long)w.cols);
@@ -375,26 +280,26 @@ START_TEST(sums)
 {
     static const int64_t rows[] = {0};
     widths w = size_at(_i);
-    calls s = {.n = 0};
+    chain_calls s = {.n = 0};
     for (int k = 0; k < 3; k++) {
-        hap_op_call *c = next(&s, HAP_OP_sum, 1, 1);
-        c->in[0] = make(_i % 2 ? HAP_BF16 : HAP_F32, w.rows, w.cols, -1, 1);
+        hap_op_call *c = chain_call(&s, HAP_OP_sum, 1, 1);
+        c->in[0] = chain_tensor(_i % 2 ? HAP_BF16 : HAP_F32, w.rows, w.cols, -1, 1);
         c->n_attr = 2, c->attr[0].v = (hap_ints){1, rows};
-        c->out[0] = make(HAP_F32, w.cols, 0, 0, 0);
+        c->out[0] = chain_tensor(HAP_F32, w.cols, 0, 0, 0);
     }
-    same_bits(&s, cuda_sums_chain, "sums", w.cols);
+    chain_same_bits(&s, cuda_sums_chain, "sums", w.cols);
 }
 END_TEST
 
 START_TEST(casts)
 {
-    calls s = {.n = 0};
+    chain_calls s = {.n = 0};
     for (int k = 0; k < 9; k++) {
-        hap_op_call *c = next(&s, HAP_OP_cast, 1, 1);
-        c->in[0] = make(k % 4 == 3 ? HAP_BF16 : HAP_F32, 1 + 57 * k * k * k, 0, -3, 3);
-        c->out[0] = make(k % 4 == 3 ? HAP_F32 : HAP_BF16, 1 + 57 * k * k * k, 0, 0, 0);
+        hap_op_call *c = chain_call(&s, HAP_OP_cast, 1, 1);
+        c->in[0] = chain_tensor(k % 4 == 3 ? HAP_BF16 : HAP_F32, 1 + 57 * k * k * k, 0, -3, 3);
+        c->out[0] = chain_tensor(k % 4 == 3 ? HAP_F32 : HAP_BF16, 1 + 57 * k * k * k, 0, 0, 0);
     }
-    same_bits(&s, cuda_cast_chain, "casts", 0);
+    chain_same_bits(&s, cuda_cast_chain, "casts", 0);
 }
 END_TEST
 
@@ -406,30 +311,30 @@ START_TEST(lookups)
         int64_t n, rows, cols, hot; // hot: of the indices are 1
     } of[] = {{5000, 700, 64, 900}, {3000, 5000, 768, 0}, {300, 200, 768, 70},
               {128, 128, 33, 0},    {6000, 2, 776, 4000}, {2000, 4, 33, 10}};
-    calls s = {.n = 0};
-    hap_op_call *c = next(&s, HAP_OP_embedding_bwd, 1, 2);
+    chain_calls s = {.n = 0};
+    hap_op_call *c = chain_call(&s, HAP_OP_embedding_bwd, 1, 2);
     int64_t n = of[_i].n, rows = of[_i].rows, cols = of[_i].cols;
-    hap_tensor *dy = make(_i % 2 ? HAP_BF16 : HAP_F32, n, cols, -1, 1);
-    hap_tensor *id = make(HAP_I64, n, 0, 0, (double)rows);
+    hap_tensor *dy = chain_tensor(_i % 2 ? HAP_BF16 : HAP_F32, n, cols, -1, 1);
+    hap_tensor *id = chain_tensor(HAP_I64, n, 0, 0, (double)rows);
     for (int64_t i = 0; i < of[_i].hot; i++)
         ((int64_t *)id->data)[i * (n / of[_i].hot)] = 1;
     c->in[0] = dy, c->in[1] = id;
-    hap_tensor *y = c->out[0] = make(HAP_F32, rows, cols, 0, 0);
+    hap_tensor *y = c->out[0] = chain_tensor(HAP_F32, rows, cols, 0, 0);
     double *sum = calloc((size_t)(rows * cols), sizeof *sum);
     for (int64_t i = 0; i < n * cols; i++) {
         double v = dy->type == HAP_F32 ? (double)((float *)dy->data)[i]
                                        : (double)hap_bf16_to_f32(((uint16_t *)dy->data)[i]);
         sum[((int64_t *)id->data)[i / cols] * cols + i % cols] += v;
     }
-    const char *why = test_cuda_run(&now, c);
+    const char *why = test_cuda_run(&chain_now, c);
     ck_assert_msg(!why, "%s", why);
     for (int64_t i = 0; i < rows * cols; i++)
         ck_assert_double_eq_tol((double)((float *)y->data)[i], sum[i], 2e-4);
     free(sum);
-    hap_op_call *add = next(&s, HAP_OP_add, 1, 2);
-    add->in[_i % 2] = y, add->in[1 - _i % 2] = make(HAP_F32, rows, cols, -1, 1);
-    add->out[0] = make(HAP_F32, rows, cols, 0, 0);
-    both_ways(&s, cuda_lookup_chain, "a lookup's gradient", cols, rows > 4 || n <= 1024);
+    hap_op_call *add = chain_call(&s, HAP_OP_add, 1, 2);
+    add->in[_i % 2] = y, add->in[1 - _i % 2] = chain_tensor(HAP_F32, rows, cols, -1, 1);
+    add->out[0] = chain_tensor(HAP_F32, rows, cols, 0, 0);
+    chain_both_ways(&s, cuda_lookup_chain, "a lookup's gradient", cols, rows > 4 || n <= 1024);
 }
 END_TEST
 
@@ -450,24 +355,24 @@ START_TEST(attention_sums)
     int64_t s = positions[_i], rows = b * s;
     hap_op_call f = {.op = HAP_OP_sdpa, .n_out = 2, .n_in = 3, .n_attr = 4};
     for (int k = 0; k < 3; k++)
-        f.in[k] = heads(make(HAP_BF16, rows, e, -1, 1), b, s, e);
-    f.out[0] = heads(make(HAP_BF16, rows, e, 0, 0), b, s, e);
-    f.out[1] = heads(make(HAP_F32, rows, 0, 0, 0), b, s, 0);
-    const char *why = test_cuda_run(&now, &f);
+        f.in[k] = heads(chain_tensor(HAP_BF16, rows, e, -1, 1), b, s, e);
+    f.out[0] = heads(chain_tensor(HAP_BF16, rows, e, 0, 0), b, s, e);
+    f.out[1] = heads(chain_tensor(HAP_F32, rows, 0, 0, 0), b, s, 0);
+    const char *why = test_cuda_run(&chain_now, &f);
     ck_assert_msg(!why, "%s", why);
     hap_op_call c = {.op = HAP_OP_sdpa_bwd, .n_out = 3, .n_in = 6, .n_attr = 4};
-    c.in[0] = heads(make(HAP_BF16, rows, e, -1, 1), b, s, e);
+    c.in[0] = heads(chain_tensor(HAP_BF16, rows, e, -1, 1), b, s, e);
     memcpy(c.in + 1, f.in, 3 * sizeof *f.in);
     c.in[4] = f.out[0], c.in[5] = f.out[1];
     hap_tensor *grad[3];
     for (int k = 0; k < 3; k++)
-        c.out[k] = grad[k] = heads(make(HAP_BF16, rows, e, 0, 0), b, s, e);
-    why = test_cuda_run(&now, &c);
+        c.out[k] = grad[k] = heads(chain_tensor(HAP_BF16, rows, e, 0, 0), b, s, e);
+    why = test_cuda_run(&chain_now, &c);
     ck_assert_msg(!why, "%s", why);
     for (int k = 0; k < 3; k++)
-        c.out[k] = heads(make(HAP_BF16, rows, e, 0, 0), b, s, e);
-    hap_tensor *total = c.out[c.n_out++] = make(HAP_F32, 3 * e, 0, 0, 0);
-    why = test_cuda_run(&now, &c);
+        c.out[k] = heads(chain_tensor(HAP_BF16, rows, e, 0, 0), b, s, e);
+    hap_tensor *total = c.out[c.n_out++] = chain_tensor(HAP_F32, 3 * e, 0, 0, 0);
+    why = test_cuda_run(&chain_now, &c);
     ck_assert_msg(!why, "%s", why);
     for (int k = 0; k < 3; k++) {
         const uint16_t *x = c.out[k]->data;
@@ -486,31 +391,31 @@ END_TEST
 // what a cast makes of them.
 START_TEST(updates_with_copies)
 {
-    calls s = {.n = 0};
+    chain_calls s = {.n = 0};
     hap_tensor *w[3], *alone[3];
     for (int k = 0; k < 3; k++) {
         int64_t n = 1 + 4001 * k;
-        hap_op_call *c = next(&s, HAP_OP_adam, 3 + (k != 1), 4);
+        hap_op_call *c = chain_call(&s, HAP_OP_adam, 3 + (k != 1), 4);
         for (int i = 0; i < 4; i++)
-            c->in[i] = make(i == 3 && k ? HAP_BF16 : HAP_F32, n, 0, i == 2 ? 0 : -1, 1);
+            c->in[i] = chain_tensor(i == 3 && k ? HAP_BF16 : HAP_F32, n, 0, i == 2 ? 0 : -1, 1);
         memcpy(c->out, c->in, 3 * sizeof *c->in);
-        if (k != 1) c->out[3] = make(HAP_BF16, n, 0, 0, 0);
+        if (k != 1) c->out[3] = chain_tensor(HAP_BF16, n, 0, 0, 0);
         c->n_attr = 6;
         c->attr[0].f = 1, c->attr[1].f = .9, c->attr[2].f = .95, c->attr[3].f = 1e-8;
         c->attr[4].f = .1, c->attr[5].i = 1;
         w[k] = c->in[0];
         hap_op_call single = *c;
         for (int i = 0; i < 3; i++) { // copies of what it starts from
-            single.in[i] = single.out[i] = make(HAP_F32, n, 0, 0, 0);
+            single.in[i] = single.out[i] = chain_tensor(HAP_F32, n, 0, 0, 0);
             memcpy(single.in[i]->data, c->in[i]->data, (size_t)c->in[i]->bytes);
         }
         single.n_out = 3;
         alone[k] = single.in[0];
-        const char *why = test_cuda_run(&now, &single);
+        const char *why = test_cuda_run(&chain_now, &single);
         ck_assert_msg(!why, "%s", why);
     }
     bool done = false;
-    const char *why = test_cuda_run_chain(&now, s.c, s.n, cuda_update_chain, &done);
+    const char *why = test_cuda_run_chain(&chain_now, s.c, s.n, cuda_update_chain, &done);
     ck_assert_msg(!why && done, "%s", why ? why : "not taken");
     for (int k = 0; k < 3; k++) {
         const float *x = w[k]->data;
@@ -528,7 +433,7 @@ static hap_op_call update(hap_op_id op, int k, int64_t n, int n_rates, hap_tenso
     int places = cuda_update_places(op), group = k % n_rates;
     hap_op_call c = {.op = op, .n_out = places, .n_in = places + 1};
     for (int i = 0; i <= places; i++)
-        c.in[i] = make(i == places && k % 2 ? HAP_BF16 : HAP_F32, n, 0, i == 2 ? 0 : -1, 1);
+        c.in[i] = chain_tensor(i == places && k % 2 ? HAP_BF16 : HAP_F32, n, 0, i == 2 ? 0 : -1, 1);
     if (k % 7 == 3) {
         hap_tensor *t = c.in[k % (places + 1)];
         int64_t by = hap_dtype_bytes(t->type);
@@ -537,7 +442,7 @@ static hap_op_call update(hap_op_id op, int k, int64_t n, int n_rates, hap_tenso
         t->data = more + by;
     }
     memcpy(c.out, c.in, (size_t)places * sizeof *c.out);
-    if (k % 3 == 1) c.out[c.n_out++] = make(k % 2 ? HAP_BF16 : HAP_F16, n, 0, 0, 0);
+    if (k % 3 == 1) c.out[c.n_out++] = chain_tensor(k % 2 ? HAP_BF16 : HAP_F16, n, 0, 0, 0);
     if (clip && group != 1) c.in[c.n_in++] = clip;
     double scale = 1 + group / 2 * .25, wd = group % 2 ? 0 : .1;
     hap_attr adam[] = {{.f = scale}, {.f = .9}, {.f = .95},
@@ -569,14 +474,14 @@ START_TEST(many_updates)
     hap_op_call *c = calloc(MORE, sizeof *c);
     void *(*start)[MOST_OUT] = calloc(MORE, sizeof *start),
          *(*one)[MOST_OUT] = calloc(MORE, sizeof *one);
-    hap_tensor *clip = make(HAP_F32, 1, 0, .3, .9);
+    hap_tensor *clip = chain_tensor(HAP_F32, 1, 0, .3, .9);
     test_cuda_keep_offsets(true);
     for (int k = 0; k < n; k++) {
         c[k] = update(_i < 3 ? kinds[_i] : kinds[k / 2 % 3], k,
                       k == 60 ? 3000001 : lengths[k % N_LENGTHS], _i < 3 ? 2 : 20, clip);
         for (int o = 0; o < c[k].n_out; o++)
             start[k][o] = bytes_of(c[k].out[o]);
-        const char *why = test_cuda_run(&now, &c[k]);
+        const char *why = test_cuda_run(&chain_now, &c[k]);
         ck_assert_msg(!why, "%s", why);
         for (int o = 0; o < c[k].n_out; o++) {
             one[k][o] = bytes_of(c[k].out[o]);
@@ -584,7 +489,7 @@ START_TEST(many_updates)
         }
     }
     bool done = false;
-    const char *why = test_cuda_run_chain(&now, c, n, cuda_update_chain, &done);
+    const char *why = test_cuda_run_chain(&chain_now, c, n, cuda_update_chain, &done);
     ck_assert_msg(!why && done, "%s", why ? why : "not taken");
     test_cuda_keep_offsets(false);
     for (int k = 0; k < n; k++)
@@ -607,18 +512,18 @@ START_TEST(squares)
 {
     static const int64_t lengths[] = {2600000, 1, 4800, 70001, 0, 1600, 300000};
     enum { N = sizeof lengths / sizeof *lengths };
-    calls s = {.n = 0};
-    hap_tensor *total = make(HAP_F32, 1, 0, 1, 2), *square[N], *place[2];
+    chain_calls s = {.n = 0};
+    hap_tensor *total = chain_tensor(HAP_F32, 1, 0, 1, 2), *square[N], *place[2];
     for (int k = 0; k < 2; k++)
-        place[k] = make(HAP_F32, 1, 0, 0, 0);
+        place[k] = chain_tensor(HAP_F32, 1, 0, 0, 0);
     for (int k = 0; k < N; k++) {
-        hap_op_call *c = next(&s, HAP_OP_sumsq, 1, 1);
-        c->in[0] = make(k % 3 == 2 ? HAP_BF16 : HAP_F32, lengths[k], 0, -1, 1);
-        square[k] = c->out[0] = make(HAP_F32, 1, 0, 0, 0);
-        if (k == 5) square[k] = make(HAP_F32, 1, 0, 0, 0); // 0, in place of the sum
-        hap_op_call *add = next(&s, HAP_OP_add, 1, 2);
+        hap_op_call *c = chain_call(&s, HAP_OP_sumsq, 1, 1);
+        c->in[0] = chain_tensor(k % 3 == 2 ? HAP_BF16 : HAP_F32, lengths[k], 0, -1, 1);
+        square[k] = c->out[0] = chain_tensor(HAP_F32, 1, 0, 0, 0);
+        if (k == 5) square[k] = chain_tensor(HAP_F32, 1, 0, 0, 0); // 0, in place of the sum
+        hap_op_call *add = chain_call(&s, HAP_OP_add, 1, 2);
         add->in[k % 2] = total, add->in[1 - k % 2] = square[k];
-        total = add->out[0] = _i ? place[k % 2] : make(HAP_F32, 1, 0, 0, 0);
+        total = add->out[0] = _i ? place[k % 2] : chain_tensor(HAP_F32, 1, 0, 0, 0);
     }
     const float *got;
     double want = 0;
@@ -630,121 +535,20 @@ START_TEST(squares)
             want += v * v;
         }
     want += (double)*(float *)s.c[1].in[0]->data;
-    const char *why = test_cuda_run_all(&now, s.c, s.n);
+    const char *why = test_cuda_run_all(&chain_now, s.c, s.n);
     ck_assert_msg(!why, "%s", why);
     got = total->data;
     ck_assert_msg(fabs((double)*got - want) < 1e-6 * want, "the sum is %g, not %g", (double)*got,
                   want);
     if (_i == 0) {
-        same_bits(&s, cuda_squares_chain, "squares", 0);
+        chain_same_bits(&s, cuda_squares_chain, "squares", 0);
         return;
     }
     float one = *got;
     bool done = false;
-    why = test_cuda_run_chain(&now, s.c, s.n, cuda_squares_chain, &done);
+    why = test_cuda_run_chain(&chain_now, s.c, s.n, cuda_squares_chain, &done);
     ck_assert_msg(!why && done, "%s", why ? why : "not taken");
     ck_assert(memcmp(total->data, &one, sizeof one) == 0);
-}
-END_TEST
-
-// --- a matmul and gelu, or its gradient, by a tile kernel ---
-
-// Numbers whose products add up exactly, in whatever order.
-static hap_tensor *make_exact(int64_t rows, int64_t cols)
-{
-    hap_tensor *t = make(HAP_BF16, rows, cols, 0, 0);
-    for (int64_t i = 0; i < t->elements; i++)
-        ((uint16_t *)t->data)[i] = hap_f32_to_bf16((float)(int)uniform(-4.99, 4.99) / 16);
-    return t;
-}
-
-static const char *gelu_alone(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
-                              bool *done)
-{
-    return cuda_gelu_chain(x, c, n, unread | 1, done);
-}
-static const char *slope_alone(cuda_context *x, const hap_op_call *const *c, int n, unsigned unread,
-                               bool *done)
-{
-    return cuda_dense_slope_chain(x, c, n, unread | 1, done);
-}
-
-static void near_sums(const hap_tensor *y, const float *sum, const char *what)
-{
-    int64_t rows = y->local[0], cols = y->local[1];
-    for (int64_t k = 0; k < cols; k++) {
-        double want = 0, all = 0;
-        for (int64_t i = 0; i < rows; i++) {
-            double v = (double)hap_bf16_to_f32(((uint16_t *)y->data)[i * cols + k]);
-            want += v, all += fabs(v);
-        }
-        ck_assert_msg(fabs((double)sum[k] - want) <= 1e-6 * all,
-                      "%s: column %lld sums to %g, not %g", what, (long long)k, (double)sum[k],
-                      want);
-    }
-}
-
-// One by one, then as a chain that leaves the matmul's own result out where a tile kernel runs it
-// and `alone`. The kernel takes all but the last size.
-static void in_a_matmul(int64_t rows, int64_t k, int64_t n, int way, bool alone, bool tiles)
-{
-    calls s = {0};
-    const bool nk = way & 1, tanh_form = way & 2, slope = way & 4, last = way & 8;
-    const char *what = slope ? "gradient of gelu" : "gelu";
-    hap_op_call *linear = next(&s, HAP_OP_linear, 1, slope ? 2 : 3);
-    hap_tensor *t = make(HAP_BF16, rows, n, 0, 0), *y = make(HAP_BF16, rows, n, 0, 0), *sum = NULL;
-    linear->n_attr = 1, linear->attr[0].i = nk;
-    linear->in[0] = make_exact(rows, k);
-    linear->in[1] = nk ? make_exact(n, k) : make_exact(k, n);
-    if (!slope) linear->in[2] = last ? NULL : make(HAP_BF16, n, 0, -1, 1);
-    linear->out[0] = t;
-    hap_op_call *c = next(&s, slope ? HAP_OP_gelu_bwd : HAP_OP_gelu, 1, slope ? 2 : 1);
-    c->n_attr = 1, c->attr[0].i = tanh_form;
-    c->in[0] = t, c->out[0] = y;
-    if (slope) c->in[1] = make(HAP_BF16, rows, n, -3, 3);
-    if (slope && last) {
-        static const int64_t dims[1] = {0};
-        hap_op_call *total = next(&s, HAP_OP_sum, 1, 1);
-        total->n_attr = 1, total->attr[0].v = (hap_ints){.n = 1, .v = dims};
-        total->in[0] = y, total->out[0] = sum = make(HAP_F32, n, 0, 0, 0);
-    }
-    const char *why = test_cuda_run_all(&now, s.c, s.n);
-    ck_assert_msg(!why, "%s: %s", what, why);
-    void *one = malloc((size_t)y->bytes), *before = malloc((size_t)t->bytes);
-    memcpy(one, y->data, (size_t)y->bytes);
-    memcpy(before, t->data, (size_t)t->bytes);
-    if (sum) near_sums(y, sum->data, what);
-    bool done = false;
-    memset(y->data, 0x7B, (size_t)y->bytes);
-    memset(t->data, 0x7B, (size_t)t->bytes);
-    if (sum) memset(sum->data, 0x7B, (size_t)sum->bytes);
-    why = test_cuda_run_chain(&now, s.c, s.n,
-                              slope ? (alone ? slope_alone : cuda_dense_slope_chain)
-                                    : (alone ? gelu_alone : cuda_gelu_chain),
-                              &done);
-    ck_assert_msg(!why && done, "%s: %s", what, why ? why : "not taken");
-    ck_assert_msg(memcmp(one, y->data, (size_t)y->bytes) == 0, "%s %d: other bits", what, way);
-    if (alone && tiles) memset(before, 0x7B, (size_t)t->bytes);
-    ck_assert_msg(memcmp(before, t->data, (size_t)t->bytes) == 0,
-                  "%s %d: the matmul's own result%s", what, way,
-                  alone && tiles ? " is written" : "");
-    if (sum) near_sums(y, sum->data, what);
-    free(one), free(before);
-    for (int i = 0; i < s.n; i++)
-        for (int j = 0; j < s.c[i].n_in; j++)
-            if (s.c[i].in[j] && s.c[i].in[j] != t && s.c[i].in[j] != y) free(s.c[i].in[j]->data);
-    free(t->data), free(y->data);
-    if (sum) free(sum->data);
-}
-
-START_TEST(matmuls)
-{
-    const bool tiles = test_cuda_is_hopper();
-    in_a_matmul(1024, 256, 768, _i, true, tiles);
-    in_a_matmul(1025, 776, 520, _i, true, tiles);
-    in_a_matmul(2048, 512, 768, _i, false, tiles);
-    in_a_matmul(1024, 512, 516, _i, true, false); // rows of no multiple of 16 bytes
-    in_a_matmul(32, 64, 64, _i, true, false);     // too small to be worth it
 }
 END_TEST
 
@@ -764,10 +568,11 @@ static void turned(int64_t b, int64_t s, int64_t h, int64_t e, int64_t ld, hap_d
                    bool pairs, bool back)
 {
     int64_t width = h * e, elem = hap_dtype_bytes(type);
-    hap_tensor *dense = make(type, b * s, width, -2, 2), *y = make(type, b * s, width, 0, 0);
-    hap_tensor *among = make(type, b * s, ld, -2, 2), *table[2];
+    hap_tensor *dense = chain_tensor(type, b * s, width, -2, 2),
+               *y = chain_tensor(type, b * s, width, 0, 0);
+    hap_tensor *among = chain_tensor(type, b * s, ld, -2, 2), *table[2];
     for (int k = 0; k < 2; k++) {
-        table[k] = make(HAP_F32, s, e, -1, 1);
+        table[k] = chain_tensor(HAP_F32, s, e, -1, 1);
         table[k]->rank = 3, table[k]->local[1] = 1, table[k]->local[2] = e;
     }
     hap_tensor *const heads[] = {dense, y, among};
@@ -783,11 +588,11 @@ static void turned(int64_t b, int64_t s, int64_t h, int64_t e, int64_t ld, hap_d
     for (int64_t i = 0; i < b * s; i++)
         memcpy((char *)dense->data + i * width * elem, (char *)among->data + i * ld * elem,
                (size_t)(width * elem));
-    calls one = {0};
-    hap_op_call *c = next(&one, HAP_OP_rotary, 1, 3);
+    chain_calls one = {0};
+    hap_op_call *c = chain_call(&one, HAP_OP_rotary, 1, 3);
     c->n_attr = 2, c->attr[0].i = pairs, c->attr[1].i = back;
     c->in[0] = dense, c->in[1] = table[0], c->in[2] = table[1], c->out[0] = y;
-    const char *why = test_cuda_run_all(&now, one.c, 1);
+    const char *why = test_cuda_run_all(&chain_now, one.c, 1);
     ck_assert_msg(!why, "%s", why);
     char *want = malloc((size_t)among->bytes);
     memcpy(want, among->data, (size_t)among->bytes);
@@ -796,7 +601,7 @@ static void turned(int64_t b, int64_t s, int64_t h, int64_t e, int64_t ld, hap_d
     bool done = false;
     turns_at[CUDA_Q] = (cuda_head_at){s * ld, e, ld};
     c->in[0] = c->out[0] = among;
-    why = test_cuda_run_chain(&now, one.c, 1, turn_in_place, &done);
+    why = test_cuda_run_chain(&chain_now, one.c, 1, turn_in_place, &done);
     ck_assert_msg(!why, "%s", why);
     ck_assert_msg(memcmp(want, among->data, (size_t)among->bytes) == 0,
                   "heads of %lld x %lld that turn in place: other bits", (long long)h,
@@ -818,158 +623,6 @@ START_TEST(turns)
 }
 END_TEST
 
-// [images, channels, places]
-static hap_tensor *images(hap_dtype type, const int64_t *size, double lo, double hi)
-{
-    hap_tensor *t = make(type, size[0] * size[1], size[2], lo, hi);
-    t->rank = 3;
-    for (int d = 0; d < 3; d++)
-        t->local[d] = size[d], t->dim[d] = WHOLE(size[d]);
-    return t;
-}
-
-static const int64_t batches[][3] = {{40, 64, 49},   {9, 33, 130}, {300, 72, 1},
-                                     {4, 200, 3000}, {1, 16, 70},  {70, 1, 40}};
-enum { N_BATCHES = sizeof batches / sizeof *batches };
-
-static hap_op_call *batch_applied(calls *s, hap_dtype type, const int64_t *size)
-{
-    hap_op_call *c = next(s, HAP_OP_batch_apply, 1, 5);
-    c->n_attr = 1, c->attr[0].f = 1e-5;
-    c->in[0] = images(type, size, -1, 2);
-    c->in[1] = make(HAP_F32, size[1], 0, -10, 10);
-    c->in[2] = make(HAP_F32, size[1], 0, 1000, 3000);
-    c->in[3] = make(HAP_F32, size[1], 0, .5, 1.5);
-    c->in[4] = make(HAP_F32, size[1], 0, -1, 1);
-    c->out[0] = images(type, size, 0, 0);
-    return c;
-}
-
-// Batch norm, relu and a sum before it, of operands as declared and channels last; of the sum in
-// either place.
-START_TEST(batch_norms)
-{
-    const int64_t *size = batches[_i / 12];
-    hap_dtype type = _i % 2 ? HAP_F32 : HAP_BF16;
-    int adds = _i / 4 % 3;
-    calls s = {.n = 0};
-    hap_tensor *y = batch_applied(&s, type, size)->out[0];
-    if (adds) {
-        hap_op_call *add = next(&s, HAP_OP_add, 1, 2);
-        add->in[adds - 1] = y, add->in[2 - adds] = images(type, size, -1, 2);
-        y = add->out[0] = images(type, size, 0, 0);
-    }
-    if (adds < 2) {
-        hap_op_call *relu = next(&s, HAP_OP_relu, 1, 1);
-        relu->in[0] = y, relu->out[0] = images(type, size, 0, 0);
-    }
-    test_cuda_channels_last(_i / 2 % 2);
-    same_bits(&s, cuda_batch_chain, "batch norm, a sum, relu", size[1]);
-    test_cuda_channels_last(false);
-}
-END_TEST
-
-// The gradient of relu, alone or of a sum of two, with the statistics of batch norm behind it.
-START_TEST(batch_slopes)
-{
-    const int64_t *size = batches[_i / 8];
-    hap_dtype type = _i % 2 ? HAP_F32 : HAP_BF16;
-    bool adds = _i / 4 % 2;
-    calls s = {.n = 0};
-    hap_tensor *dy = images(type, size, -1, 1);
-    if (adds) {
-        hap_op_call *add = next(&s, HAP_OP_add, 1, 2);
-        add->in[0] = dy, add->in[1] = images(type, size, -1, 1);
-        dy = add->out[0] = images(type, size, 0, 0);
-    }
-    hap_op_call *relu = next(&s, HAP_OP_relu_bwd, 1, 2);
-    relu->in[0] = dy, relu->in[1] = images(type, size, -1, 1);
-    relu->out[0] = images(type, size, 0, 0);
-    hap_op_call *stats = next(&s, HAP_OP_batch_bwd_stats, 2, 4);
-    stats->n_attr = 1, stats->attr[0].f = 1e-5;
-    stats->in[0] = relu->out[0], stats->in[1] = images(type, size, -1, 2);
-    stats->in[2] = make(HAP_F32, size[1], 0, -10, 10);
-    stats->in[3] = make(HAP_F32, size[1], 0, 1000, 3000);
-    for (int k = 0; k < 2; k++)
-        stats->out[k] = make(HAP_F32, size[1], 0, 0, 0);
-    not_read = adds;
-    test_cuda_channels_last(_i / 2 % 2);
-    same_bits(&s, cuda_batch_bwd_chain, "relu's gradient, a batch norm's statistics", size[1]);
-    test_cuda_channels_last(false);
-    not_read = 0;
-}
-END_TEST
-
-// The same where relu's slope is told by batch norm's result, made again; with the gradient of
-// batch norm and without, whether or not others read that of relu.
-START_TEST(batch_slopes_again)
-{
-    const int64_t *size = batches[_i / 12];
-    hap_dtype type = _i % 2 ? HAP_F32 : HAP_BF16;
-    int form = _i / 4 % 3;
-    calls s = {.n = 0};
-    hap_op_call *made = batch_applied(&s, type, size);
-    hap_op_call *relu = next(&s, HAP_OP_relu_bwd, 1, 2);
-    relu->in[0] = images(type, size, -1, 1), relu->in[1] = made->out[0];
-    relu->out[0] = images(type, size, 0, 0);
-    hap_op_call *stats = next(&s, HAP_OP_batch_bwd_stats, 2, 4);
-    stats->n_attr = 1, stats->attr[0].f = 1e-5;
-    stats->in[0] = relu->out[0];
-    for (int k = 0; k < 3; k++)
-        stats->in[1 + k] = made->in[k];
-    for (int k = 0; k < 2; k++)
-        stats->out[k] = make(HAP_F32, size[1], 0, 0, 0);
-    if (form) {
-        hap_op_call *bwd = next(&s, HAP_OP_batch_bwd, 1, 7);
-        bwd->n_attr = 1, bwd->attr[0].f = 1e-5;
-        for (int k = 0; k < 4; k++)
-            bwd->in[k] = stats->in[k];
-        bwd->in[4] = stats->out[0], bwd->in[5] = stats->out[1], bwd->in[6] = made->in[3];
-        bwd->out[0] = images(type, size, 0, 0);
-    }
-    not_read = form == 2 ? 3 : 1;
-    test_cuda_channels_last(_i / 2 % 2);
-    same_bits(&s, cuda_batch_bwd_chain, "relu's gradient of a batch norm made again", size[1]);
-    test_cuda_channels_last(false);
-    not_read = 0;
-}
-END_TEST
-
-// In one pass, around another number than the mean: near what two passes give, of entries whose
-// mean is 30 times their spread.
-START_TEST(moments)
-{
-    const int64_t *size = batches[_i / 4];
-    static const int64_t dims[] = {0, 2};
-    hap_op_call c[2] = {{.op = HAP_OP_sum, .n_out = 1, .n_in = 1, .n_attr = 2},
-                        {.op = HAP_OP_batch_m2, .n_out = 1, .n_in = 2}};
-    hap_tensor *x = images(_i % 2 ? HAP_F32 : HAP_BF16, size, 29, 31);
-    hap_tensor *sum = make(HAP_F32, size[1], 0, 0, 0), *m2 = make(HAP_F32, size[1], 0, 0, 0);
-    float *two = malloc((size_t)(2 * sum->bytes));
-    bool done = false, whole = size[0] > 1 && size[1] > 1 && size[2] > 1;
-    c[0].attr[0].v = (hap_ints){2, dims};
-    c[0].in[0] = c[1].in[0] = x, c[0].out[0] = c[1].in[1] = sum, c[1].out[0] = m2;
-    test_cuda_channels_last(_i / 2 % 2);
-    ck_assert_ptr_null(test_cuda_run_all(&now, c, 2));
-    memcpy(two, sum->data, (size_t)sum->bytes);
-    memcpy(two + size[1], m2->data, (size_t)m2->bytes);
-    memset(sum->data, 0x7B, (size_t)sum->bytes), memset(m2->data, 0x7B, (size_t)m2->bytes);
-    ck_assert_ptr_null(test_cuda_run_chain(&now, c, 2, cuda_moments_chain, &done));
-    test_cuda_channels_last(false);
-    ck_assert_int_eq(done, whole);
-    for (int64_t k = 0; done && k < 2 * size[1]; k++) {
-        const hap_tensor *of = k < size[1] ? sum : m2;
-        double is = (double)((const float *)of->data)[k % size[1]], want = (double)two[k];
-        ck_assert_msg(fabs(is - want) <= 1e-5 * fabs(want), "%s of channel %lld: %g, not %g",
-                      k < size[1] ? "sum" : "squares", (long long)(k % size[1]), is, want);
-    }
-    free(two);
-    hap_tensor *all[] = {x, sum, m2};
-    for (int k = 0; k < 3; k++)
-        free(all[k]->data), free(all[k]);
-}
-END_TEST
-
 int main(void)
 {
     setenv("HAP_TEST_OPTIONS", "--cuda tiles=all", 0);
@@ -982,10 +635,7 @@ int main(void)
     tcase_add_loop_test(t, cross_entropy, 0, 2);
     tcase_add_loop_test(t, cross_entropy_wide, 0, 8);
     tcase_add_loop_test(t, sums, 0, 8);
-    tcase_add_loop_test(t, batch_norms, 0, 12 * N_BATCHES);
-    tcase_add_loop_test(t, batch_slopes, 0, 8 * N_BATCHES);
-    tcase_add_loop_test(t, batch_slopes_again, 0, 12 * N_BATCHES);
-    tcase_add_loop_test(t, moments, 0, 4 * N_BATCHES);
+    chains_of_batch_norms(t);
     tcase_add_test(t, casts);
     tcase_add_loop_test(t, turns, 0, 4);
     tcase_add_loop_test(t, lookups, 0, 6);
@@ -993,7 +643,7 @@ int main(void)
     tcase_add_test(t, updates_with_copies);
     tcase_add_loop_test(t, many_updates, 0, 4);
     tcase_add_loop_test(t, squares, 0, 2);
-    if (!test_few()) tcase_add_loop_test(t, matmuls, 0, 16);
+    chains_of_matmuls(t);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_set_fork_status(r, CK_NOFORK); // a CUDA context does not survive a fork

@@ -1,0 +1,114 @@
+// The pool of a synthesis: the boards that are searched, the plans that searches gave, and the best
+// of them.
+
+#ifndef HAP_SYNTH_POOL_H
+#define HAP_SYNTH_POOL_H
+
+#include "synth/search/known_sets.h"
+#include "synth/search/synth.h"
+#include "synth/space/space.h"
+
+// One plan that was simulated.
+typedef struct candidate {
+    syn_program *program;
+    syn_program *paired; // the same plan with pairs, neither fused nor placed; NULL: none
+    double
+        paired_alone;  // the step before rows are fused, with the pairs, if any; HUGE_VAL: unknown
+    double sec_paired; // as simulated, if that fits; else HUGE_VAL
+    cost_timeline timeline;
+    double sec;
+    double share;  // of the fullest class's capacity: live bytes at most, each buffer for itself
+    bool fits;     // as settled, or far enough below every capacity to be sure enough until it is
+    bool settled;  // whether it fits was asked of the arena, or is known without
+    double filled; // of the fullest class's capacity: what its arena takes; 0: not asked
+    bool rolled;   // with loops
+    bool placed;   // and with an arena
+    bool searched_locally; // as far as its strategy allows
+    hb_arena *arena;       // its space and program
+    syn_space *space;
+    double additive; // without memory prices
+    bool exact;      // additive is the optimum of space
+    bool priced;     // memory had a price
+    bool behind;     // too slow for a higher price, though it does not fit
+    double hope;     // seconds of a plan that nearly fitted, at a lower price; 0, HUGE_VAL: none
+    syn_choice choice;
+    double lower; // proved of the search's value, memory prices included
+} candidate;
+
+// A mesh, the cuts in play on it, and what they cost.
+typedef struct board {
+    syn_mesh *mesh;
+    syn_partitions *partitions;
+    syn_costs *costs;
+    HB_VEC(uint64_t) tried;         // candidate partitions that were searched
+    HB_VEC(struct solved *) solved; // searches and what they chose
+    double price;                   // on memory, that the last plan wanted
+    double best, best_price;        // seconds of the fastest plan that fits, 0: none; its price
+    syn_lead lead;                  // among few layers: that plan's
+    double quickest;                // of the fastest, whether it fits or not; 0: none
+    double near; // the least of all, longer where they are far from fitting; 0: none
+    double baseline[SYN_MAX_STRATEGIES]; // seconds; < 0: none that fits, or not asked for yet
+    bool asked[SYN_MAX_STRATEGIES];
+    ms_warm *warm[SYN_MAX_STRATEGIES];
+    const ms_tile *repeats[SYN_MAX_STRATEGIES];
+} board;
+
+typedef struct pool {
+    hb_arena *arena;
+    const ir_graph *g;
+    const ir_factors *f;
+    const cost_model *m;
+    const syn_options *opt;
+    board *b; // the one that is searched
+    double begin, deadline;
+    hb_stop *stop;    // pool_out_of_time of this pool; never, once it is gone
+    candidate best;   // fastest without pairs that fits
+    candidate paired; // fastest with pairs that fits
+    // Of the meshes with the fastest plans that fit: each one's, of no strategy but `auto`; none
+    // while nothing wants them.
+    candidate of_mesh[SYN_FINISHED];
+    int n_of_mesh, most_of_mesh;
+    const candidate *held;    // must not be forgotten either; NULL: none
+    const hb_arena *aside[2]; // nor what lies in these
+    double enough;            // least paired_alone of those that fit; 0: none
+    candidate smallest;       // least share, for the message when nothing fits
+    // [with pairs][in two segments] least ratio of an arena's peak to the live bytes that was seen;
+    // 0 none
+    double waste[2][2];
+    struct syn_end near; // among few layers: the fastest that nearly fits, with pairs if it has any
+    double quickest; // seconds of the fastest that was simulated, whether it fits or not; 0 none
+    double unfit;    // of the fastest that did not fit; 0: all did
+    hb_str why;
+    double baseline[SYN_MAX_STRATEGIES]; // < 0: none that fits, or not asked for yet
+    bool asked[SYN_MAX_STRATEGIES];      // whether the baseline's plan within memory was looked for
+    syn_others others;
+    double *with_sec, *without_sec; // of others; NULL: of no interest
+    bool careful, all_careful;      // every candidate is settled at once; since exploration began
+    // Nothing fits otherwise: plans that are too large are simulated without anything in flight,
+    // too, and prices on memory rise to the end.
+    bool spare;
+    bool doubtful; // a plan was rejected by its certificate: leaders are placed and proved at once
+    hb_str rejected;  // the checker's last words, if a plan was
+    bool thrifty;     // memory has a price although there is enough
+    bool alone;       // a set of devices is searched as if there were no others
+    bool looking;     // at a set of fewer devices, for the first time
+    bool other_forms; // collectives that hide are simulated in other forms, too
+    bool no_put;      // no one-sided puts, whatever memory costs
+    const struct syn_least_times *least_times; // for bounds of sets of devices; NULL: not made yet
+    const struct syn_kinds **kinds;            // by strategy, of all boards; NULL: not made yet
+    HB_VEC(board *) boards;                    // the first n_whole of them over all devices
+    int n_whole;
+    HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
+    int n_solved, n_states;
+    double work;    // states of all searches
+    bool cut_short; // fewer devices were not tried, for its sake
+} pool;
+
+// Of best and paired the faster one.
+static inline candidate *pool_leader(pool *p)
+{
+    bool paired = p->paired.program && (!p->best.program || p->paired.sec < p->best.sec);
+    return paired ? &p->paired : &p->best;
+}
+
+#endif
