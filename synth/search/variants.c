@@ -497,6 +497,10 @@ static void plan_chunks(planner *p, const leanings *x, int64_t k, int64_t first)
     if (more && !wish_of(p, k, x->all)->done && planner_plan(p, k, x->all, NULL))
         pursue(p, k); // what it wishes for keeps more
     if (x->choose && !large(p)) give_up(p);
+    // All computed again, which wishes need not lead to.
+    if (x->choose && k == first && planner_fits(p) && p->best.tight && !large(p) &&
+        !wish_of(p, k, x->all)->done)
+        planner_plan(p, k, x->all, NULL);
 }
 
 // What so many micro-batches have come to, with any blocks computed again or only with these.
