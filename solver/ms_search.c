@@ -140,8 +140,10 @@ static bool is_beyond(const ms_problem *p, const state *s)
     return p->beyond > 0 && s->lower >= p->beyond;
 }
 
-// Raises the bound until it creeps or is within gap of an assignment; whether it is finite.
-static bool raise_bound(ms_dual *d, int most, double gap, int *x, state *s)
+// Raises the bound until it creeps or is within gap of an assignment; whether it is finite. Gains
+// shrink from batch to batch: where a gap is allowed, passes end when all that are left in `rounds`
+// rounds would not bring the bound so near at twice the present pace.
+static bool raise_bound(ms_dual *d, int most, int rounds, double gap, int *x, state *s)
 {
     bool overstep = true;
     for (int done = 0; done < most; done += MS_BATCH) {
@@ -153,11 +155,15 @@ static bool raise_bound(ms_dual *d, int most, double gap, int *x, state *s)
         if (is_beyond(d->p, s)) break;
         read_off(d, x);
         double gain = s->lower - before, value = ms_value(d->p, x);
-        if (value < s->value) {
+        bool better = value < s->value;
+        if (better) {
             s->value = value;
             memcpy(s->best, x, sizeof *x * (size_t)d->p->n_vars);
         }
-        if (s->value <= s->lower + fmax(gap, MS_MET) * fabs(s->lower) || must_do(d->p, s)) break;
+        double missing = s->value - s->lower - fmax(gap, MS_MET) * fabs(s->lower);
+        if (missing <= 0 || must_do(d->p, s)) break;
+        double batches = (double)(rounds * most - done) / MS_BATCH - 1;
+        if (gap > 0 && !better && isfinite(missing) && 2 * gain * batches < missing) break;
         overstep = gain >= -noise(d);
         if (overstep && gain < MS_CREEP * fabs(s->lower)) break;
     }
@@ -209,7 +215,8 @@ static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, int round
     if (is_beyond(d->p, s)) return MS_TOO_LARGE;
     for (int round = 0; round < rounds; round++) {
         double before = s->lower;
-        if ((round || !started) && !raise_bound(d, MS_PASSES, gap, x, s)) return MS_INFEASIBLE;
+        bool pass = round || !started;
+        if (pass && !raise_bound(d, MS_PASSES, rounds - round, gap, x, s)) return MS_INFEASIBLE;
         if (s->value <= s->lower + fmax(gap, MS_MET) * fabs(s->lower)) return MS_OPTIMAL;
         if (is_beyond(d->p, s) || must_do(d->p, s)) break;
         ms_dual_slacks(d, slack);

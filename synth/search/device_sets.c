@@ -243,6 +243,14 @@ device_sets pool_device_sets(const pool *p)
     return s;
 }
 
+double pool_set_rate(const device_sets *s, const bool *keep)
+{
+    double sum = 0;
+    for (int r = 0; r < s->p->m->cluster->n_ranks; r++)
+        sum += keep[r] ? worth(s, r, BY_STEP) : 0;
+    return sum;
+}
+
 // The devices of a class in a machine.
 typedef struct bunch {
     int machine, cls, n, kept;

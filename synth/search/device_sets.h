@@ -27,6 +27,9 @@ device_sets pool_device_sets(const pool *p);
 // such the ones that are worth least go and the ones that are worth most come.
 void pool_add_neighbours(device_sets *s, const syn_mesh *of);
 
+// Steps a second on these devices, if they had the memory and sent nothing.
+double pool_set_rate(const device_sets *s, const bool *keep);
+
 // Is no plan on these devices worth a look, by what other variants took there? Worth one are those
 // that were not seen, and few that did best.
 bool pool_set_is_slow(const pool *p, const bool *keep);

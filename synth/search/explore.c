@@ -135,8 +135,10 @@ static void explore_alone(pool *p, int first, int n)
 
 // What a set of fewer devices has come to.
 typedef struct set_boards {
-    int first, n; // its boards
-    double sec;   // of its fastest plan that fits; HUGE_VAL: none
+    const bool *keep;
+    int first, n;    // its boards
+    double sec;      // of its fastest plan that fits; HUGE_VAL: none
+    double quickest; // of its fastest, whether it fits or not; 0: none
 } set_boards;
 
 static int faster_set(const void *x, const void *y)
@@ -145,10 +147,15 @@ static int faster_set(const void *x, const void *y)
     return a->sec != b->sec ? (a->sec > b->sec) - (a->sec < b->sec) : a->first - b->first;
 }
 
+static double quicker(double a, double b) // 0: none
+{
+    return a > 0 && b > 0 ? fmin(a, b) : a + b;
+}
+
 // One search from the compute starting ratio, and ratios where it comes near the best so far.
 static void look_at_set(pool *p, const bool *keep, set_boards *s)
 {
-    s->first = p->boards.n;
+    *s = (set_boards){.keep = keep, .first = p->boards.n};
     pool_add_boards(p, keep);
     s->n = p->boards.n - s->first;
     // For many nodes only on the kind of mesh that does best so far, where all devices have both.
@@ -167,6 +174,7 @@ static void look_at_set(pool *p, const bool *keep, set_boards *s)
     for (int i = s->first; i < s->first + s->n; i++) {
         const board *b = p->boards.p[i];
         if (b->best > 0) s->sec = fmin(s->sec, b->best);
+        s->quickest = quicker(s->quickest, b->quickest);
         pool_note_set(p, keep, b);
     }
 }
@@ -179,6 +187,32 @@ typedef struct dropping {
     int n, looked; // of `of`; of sets
 } dropping;
 
+static bool within(const pool *p, const bool *some, const bool *keep)
+{
+    for (int r = 0; r < p->m->cluster->n_ranks; r++)
+        if (some[r] && !keep[r]) return false;
+    return true;
+}
+
+// A set within this one could do the work of the other devices, too, and send less. So this one is
+// hardly quicker by more than what it has more to compute with. Does that leave it behind, and is a
+// set around it, or all devices, far behind as well?
+static bool between_slow_sets(const dropping *d, const bool *keep)
+{
+    const pool *p = d->p;
+    double best = pool_best_known(p), rate = pool_set_rate(&d->sets, keep), around = 0;
+    for (int i = 0; i < p->n_whole; i++)
+        around = quicker(around, p->boards.p[i]->quickest);
+    bool far = around > SYN_ALONE_FAR * best, slow = false;
+    for (int i = 0; i < d->n; i++) {
+        const set_boards *s = &d->of[i];
+        double least = s->quickest * pool_set_rate(&d->sets, s->keep) / rate;
+        slow = slow || (least > SYN_LATER_FAR * best && within(p, s->keep, keep));
+        far = far || (s->quickest > SYN_ALONE_FAR * best && within(p, keep, s->keep));
+    }
+    return best > 0 && slow && far;
+}
+
 // A look at each set that is new; then the best of these as if the cluster were no more, so that a
 // device more is no loss.
 static void look_at_sets(dropping *d, int most)
@@ -188,6 +222,10 @@ static void look_at_sets(dropping *d, int most)
     for (; d->looked < d->sets.n && !pool_out_of_time(p); d->looked++) {
         const bool *keep = d->sets.keep[d->looked];
         if (pool_set_is_slow(p, keep)) continue;
+        if (between_slow_sets(d, keep)) {
+            p->spared += (double)p->n_states * p->n_whole; // about: a search on each mesh
+            continue;
+        }
         if (!p->best.program || pool_least_seconds(p, keep) < pool_best_known(p))
             look_at_set(p, keep, &d->of[d->n++]);
     }

@@ -210,7 +210,7 @@ bool pool_fix_states(pool *p)
          waits = before && t->comm - t->hidden >= SYN_HIDE_WAITS * t->total;
     if (!(waits || same) || f.s->strategy != SYN_AUTO) return false;
     if (same) f.far = SYN_FIX_SAME;
-    f.work = p->work + fmax(SYN_FIX_WORK * p->work, SYN_FIX_LEAST);
+    f.work = p->work + fmax(SYN_FIX_WORK * (p->work + p->spared), SYN_FIX_LEAST);
     f.arena = hb_arena_new();
     f.memo = ms_memo_new(f.arena);
     f.unary = hb_copy(f.arena, f.s->problem.unary, sizeof *f.unary * (size_t)f.s->problem.n_vars);

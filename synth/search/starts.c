@@ -281,7 +281,7 @@ void pool_alternate(pool *p, syn_starting_ratio starting, const candidate *first
         pay_more(p, starting, &cur);
         if (cur.fits) take_rounds(p, starting, &cur, best);
     }
-    if (cur.sec < pool_best_known(p) * SYN_FIRST_FAR && hide_transfers(p, &cur, 1, large))
+    if (cur.sec < pool_best_known(p) * SYN_LATER_FAR && hide_transfers(p, &cur, 1, large))
         take_rounds(p, starting, &cur, 0);
 }
 
