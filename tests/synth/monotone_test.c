@@ -392,6 +392,11 @@ static const struct kept {
     {777077, 1.11, false,
      "open: with every effort the step as it is was not looked for where micro-batches fit, which "
      "took 7 times as long; at prices on memory a pinned head ends 10 % before it yet"},
+    {777122, 1.09, true,
+     "open: where no plan fits at first all is searched for memory, and found sooner than here"},
+    {777037, 1.025, true, "open: a pinned weight leads to states that are not looked at else"},
+    {777171, 1.01, true, "open: the same"},
+    {1047, 1.05, true, "open: six of ten devices, where four of them are faster"},
     {1795480518055115, SLOWER, true,
      "states were fixed on the mesh alone that was best before; all blocks computed again"},
     {17954779468470016, SLOWER, false,
