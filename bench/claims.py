@@ -85,12 +85,12 @@ RUNS = [
     Run("cpu", "build-release/bin/hapc examples/bert-moe/graph.json clusters/hap-paper.yaml --stages auto --json", [
         Claim("BERT-MoE on hap-paper in stages, ms", r'"predicted_ms": ?([\d.]+)', 204.6, LESS, 215),
     ]),
-    planned("VGG19", "examples/vgg19/graph.json", "hap-paper", 0.48, 0.02),
-    planned("VGG19", "examples/vgg19/graph.json", "h200x4", 0.067, 0.02),
-    planned_model("U-Net of 12 levels", "wave_unet", "h200x4", 0.13, 1),
-    planned_model("U-Net of 12 levels", "wave_unet", "hap-paper", 0.91, 1),
-    planned_model("DenseNet-121", "densenet", "h200x4", 1.04, 1),
-    planned_model("DenseNet-121", "densenet", "hap-paper", 3.2, 1),
+    planned("VGG19", "examples/vgg19/graph.json", "hap-paper", 0.42, 0.02),
+    planned("VGG19", "examples/vgg19/graph.json", "h200x4", 0.045, 0.02),
+    planned_model("U-Net of 12 levels", "wave_unet", "h200x4", 0.081, 1),
+    planned_model("U-Net of 12 levels", "wave_unet", "hap-paper", 0.84, 1),
+    planned_model("DenseNet-121", "densenet", "h200x4", 0.90, 1),
+    planned_model("DenseNet-121", "densenet", "hap-paper", 1.81, 1),
     Run("cpu", "bench/plan page 7", [
         Claim("page of 96 layers x 1024 devices, ms to open", r"open: ([\d.]+) ms wall", 180, LESS, 200),
     ]),
