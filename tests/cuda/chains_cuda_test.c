@@ -223,6 +223,7 @@ START_TEST(cross_entropy_wide)
 {
     static const widths of[] = {{140, 151936}, {3, 128256}, {4, 116504}, {3, 256000}};
     widths w = of[_i / 2];
+    if (_i % 2 == 0 && w.rows > 5) w.rows = 5; // many rows once
     chain_calls s = {.n = 0};
     hap_op_call *max = chain_call(&s, HAP_OP_row_max, 1, 1),
                 *sum = chain_call(&s, HAP_OP_row_expsum, 1, 2);
@@ -632,8 +633,6 @@ int main(void)
     tcase_add_loop_test(t, norms_forward, 0, 2 * N_SIZES);
     tcase_add_loop_test(t, norms_backward, 0, 2 * N_SIZES);
     tcase_add_loop_test(t, slopes, 0, 5);
-    tcase_add_loop_test(t, cross_entropy, 0, 2);
-    tcase_add_loop_test(t, cross_entropy_wide, 0, 8);
     tcase_add_loop_test(t, sums, 0, 8);
     chains_of_batch_norms(t);
     tcase_add_test(t, casts);
@@ -644,6 +643,11 @@ int main(void)
     tcase_add_loop_test(t, many_updates, 0, 4);
     tcase_add_loop_test(t, squares, 0, 2);
     chains_of_matmuls(t);
+    suite_add_tcase(suite, t);
+    t = tcase_create("cross entropy");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, cross_entropy, 0, 2);
+    tcase_add_loop_test(t, cross_entropy_wide, 0, 8);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_set_fork_status(r, CK_NOFORK); // a CUDA context does not survive a fork
