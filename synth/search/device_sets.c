@@ -83,6 +83,23 @@ static void add_class_prefixes(device_sets *s, order by)
     }
 }
 
+// The best few of each machine that has so many, as many of one as of another; `among`: of these
+// machines alone, NULL: of all.
+static void add_equal_counts(device_sets *s, order by, int count, const bool *among)
+{
+    const cl_cluster *c = s->p->m->cluster;
+    bool *keep = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1);
+    for (int i = 0; i < c->n_machines; i++)
+        for (int k = 0; k < count && count <= c->machine[i].n_ranks && (!among || among[i]); k++) {
+            int pick = -1;
+            for (int r = c->machine[i].first_rank;
+                 r < c->machine[i].first_rank + c->machine[i].n_ranks; r++)
+                if (!keep[r] && (pick < 0 || worth(s, r, by) > worth(s, pick, by))) pick = r;
+            keep[pick] = true;
+        }
+    add_set(s, keep);
+}
+
 static double machine_worth(const device_sets *s, int machine, order by)
 {
     const cl_machine *x = &s->p->m->cluster->machine[machine];
@@ -92,12 +109,14 @@ static double machine_worth(const device_sets *s, int machine, order by)
     return sum;
 }
 
-// Whole machines: the best alone, the best two, and so on; and each alone.
+// Whole machines: the best alone, the best two, and so on, and as many devices of each of these;
+// each alone.
 static void add_machines(device_sets *s, order by)
 {
     int n = s->p->m->cluster->n_machines;
     bool *keep = HB_ARRAY(s->p->arena, bool, s->p->m->cluster->n_ranks + 1),
          *taken = HB_ARRAY(s->p->arena, bool, n + 1);
+    int fewest = s->p->m->cluster->n_ranks;
     for (int k = 0; k < n && k < SYN_MACHINE_PREFIXES; k++) {
         int best = -1;
         for (int i = 0; i < n; i++)
@@ -107,6 +126,8 @@ static void add_machines(device_sets *s, order by)
         const cl_machine *x = &s->p->m->cluster->machine[best];
         memset(keep + x->first_rank, true, (size_t)x->n_ranks);
         add_set(s, keep);
+        fewest = x->n_ranks < fewest ? x->n_ranks : fewest;
+        if (k > 0) add_equal_counts(s, by, fewest, taken);
         bool *alone = HB_ARRAY(s->p->arena, bool, s->p->m->cluster->n_ranks + 1);
         memset(alone + x->first_rank, true, (size_t)x->n_ranks);
         add_set(s, alone);
@@ -179,22 +200,6 @@ static int most_devices(const cl_cluster *c)
     return most;
 }
 
-// The best few of each machine that has so many, as many of one as of another.
-static void add_equal_counts(device_sets *s, order by, int count)
-{
-    const cl_cluster *c = s->p->m->cluster;
-    bool *keep = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1);
-    for (int i = 0; i < c->n_machines; i++)
-        for (int k = 0; k < count && count <= c->machine[i].n_ranks; k++) {
-            int pick = -1;
-            for (int r = c->machine[i].first_rank;
-                 r < c->machine[i].first_rank + c->machine[i].n_ranks; r++)
-                if (!keep[r] && (pick < 0 || worth(s, r, by) > worth(s, pick, by))) pick = r;
-            keep[pick] = true;
-        }
-    add_set(s, keep);
-}
-
 // What devices and links are ranked by.
 static void note_rates(device_sets *s)
 {
@@ -224,20 +229,20 @@ device_sets pool_device_sets(const pool *p)
     for (order by = BY_STEP; by < N_ORDERS; by++) {
         add_class_prefixes(&s, by);
         if (c->n_machines > 1) add_machines(&s, by);
-        if (c->n_machines > 1) add_equal_counts(&s, by, fewest_devices(c));
+        if (c->n_machines > 1) add_equal_counts(&s, by, fewest_devices(c), NULL);
     }
     add_classes_of_machines(&s);
     // Fewer of equal devices: half of them, a quarter, and so on, and powers of two, which divide
     // most batches and heads; of few every number.
     int all = most_devices(c), power = 1;
     for (int k = all; k > 0; k /= 2)
-        add_equal_counts(&s, BY_STEP, k);
+        add_equal_counts(&s, BY_STEP, k, NULL);
     while (2 * power < all)
         power *= 2;
     for (int k = power; k > 0; k /= 2)
-        add_equal_counts(&s, BY_STEP, k);
+        add_equal_counts(&s, BY_STEP, k, NULL);
     for (int k = all < SYN_FEW_DEVICES ? all : SYN_FEW_DEVICES; k > 0; k--)
-        add_equal_counts(&s, BY_STEP, k);
+        add_equal_counts(&s, BY_STEP, k, NULL);
     if (c->n_machines > 1 && c->n_machines <= SYN_FEW_MACHINES) add_parts_of_machines(&s);
     s.most = SYN_MAX_SUBSETS;
     return s;

@@ -392,6 +392,11 @@ static const struct kept {
     {777077, 1.11, false,
      "open: with every effort the step as it is was not looked for where micro-batches fit, which "
      "took 7 times as long; at prices on memory a pinned head ends 10 % before it yet"},
+    {777508, SLOWER, false, "as many devices of two machines of four, unequal ones, were no set"},
+    {777381, 1.21, true, "open: 10 ms between machines and memory that is short"},
+    {777402, 1.14, true, "open: a pinned weight leads to states that are not looked at else"},
+    {777363, 1.01, true, "open: four machines of a device each, 12 to 370 GB/s within"},
+    {777497, 1.02, true, "open: eight of nine devices, nearly alike"},
     {777122, 1.09, true,
      "open: where no plan fits at first all is searched for memory, and found sooner than here"},
     {777037, 1.025, true, "open: a pinned weight leads to states that are not looked at else"},
