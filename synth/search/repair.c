@@ -294,8 +294,7 @@ static void eliminate(repair *r, int var)
 // none if it would take too long.
 static front all_mixes(repair *r)
 {
-    entry none = {0};
-    front sum = {1, &none};
+    front sum = {1, HB_NEW(r->arena, entry)};
     r->cells = HB_ARRAY(r->arena, double, r->n_free + 1);
     for (int v = 0; v < r->n_free; v++)
         count_cells(r, v);
