@@ -54,12 +54,14 @@ static ncclComm_t split(hap_rank *r, ncclComm_t all, unsigned mask)
 
 // NCCL takes ranks whose NCCL_HOSTID differ for ranks of different hosts. Sockets over the loopback
 // device are then the slow link; where the ranks really are on several hosts, NCCL_SOCKET_IFNAME is
-// the user's. NCCL reads its variables at its first call.
+// the user's. NCCL reads its variables at its first call. Ranks that share devices are a host each:
+// NCCL refuses two of one host on a device.
 static void emulate_host(const hap_rank *r)
 {
     char id[128];
-    if (!r->nccl_host) return;
-    snprintf(id, sizeof id, "%s-%d", r->host, r->nccl_host[r->member]);
+    bool share = cuda_shares(r);
+    if (!share && !r->nccl_host) return;
+    snprintf(id, sizeof id, "%s-%d", r->host, share ? r->id : r->nccl_host[r->member]);
     setenv("NCCL_HOSTID", id, 1);
     setenv("NCCL_NET", "Socket", 1);
     setenv("NCCL_SOCKET_IFNAME", "lo", 0);

@@ -54,7 +54,7 @@ static void find_peers(hap_rank *r, cuda_segment *g, bool *row)
 {
     cuda_backend *b = cuda_of(r);
     place mine = {.emulated_host = r->nccl_host ? r->nccl_host[r->member] : 0,
-                  .off = r->opt.cuda.peers == HAP_CUDA_peers_off};
+                  .off = r->opt.cuda.peers == HAP_CUDA_peers_off || cuda_shares(r)};
     place *all = hap_alloc(r, (size_t)r->n_members * sizeof *all);
     memcpy(mine.host, r->host, sizeof mine.host);
     cuda_check(

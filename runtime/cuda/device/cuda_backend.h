@@ -35,6 +35,12 @@ typedef struct cuda_backend {
     struct cuda_steps *steps; // step/cuda_program.h
 } cuda_backend;
 
+// Ranks of a host may be more than its devices (--cuda share).
+static inline bool cuda_shares(const hap_rank *r)
+{
+    return r->opt.cuda.share == HAP_CUDA_share_on && r->n_ranks > 1;
+}
+
 static inline cuda_backend *cuda_of(const hap_rank *r)
 {
     return r->backend;

@@ -13,11 +13,12 @@ void cuda_check(hap_rank *r, const char *why)
 }
 
 // The device is the one of hap_places, else that of the rank's place on its host; or the only one
-// that the launcher lets this rank see. No two ranks of a host share one.
+// that the launcher lets this rank see. No two ranks of a host share one, but for --cuda share=on.
 static void take_device(hap_rank *r, cuda_backend *b, int n_devices)
 {
     enum { ID = 32 };
     MPI_Comm host;
+    bool share = cuda_shares(r);
     int place = 0, ranks = 1;
     char id[ID] = "";
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
@@ -25,14 +26,16 @@ static void take_device(hap_rank *r, cuda_backend *b, int n_devices)
     MPI_Comm_size(host, &ranks);
     b->device = r->device ? r->device[r->member] : place;
     if (n_devices == 1 && getenv("CUDA_VISIBLE_DEVICES")) b->device = 0;
+    if (share) b->device %= n_devices;
     HAP_CK(r, b->device < n_devices,
-           "this rank is for device %d of its host, which has %d CUDA device%s", b->device,
-           n_devices, n_devices == 1 ? "" : "s");
+           "this rank is for device %d of its host, which has %d CUDA device%s (--cuda share=on: "
+           "ranks take turns)",
+           b->device, n_devices, n_devices == 1 ? "" : "s");
     cuda_check(r, cuda_said(cudaDeviceGetPCIBusId(id, ID, b->device), "cudaDeviceGetPCIBusId"));
     char *all = hap_alloc(r, (size_t)ranks * ID);
     MPI_Allgather(id, ID, MPI_CHAR, all, ID, MPI_CHAR, host);
     for (int k = 0; k < ranks; k++)
-        HAP_CK(r, k == place || strncmp(all + k * ID, id, ID) != 0,
+        HAP_CK(r, share || k == place || strncmp(all + k * ID, id, ID) != 0,
                "this rank and another of its host are both for the CUDA device %s", id);
     free(all);
     MPI_Comm_free(&host);

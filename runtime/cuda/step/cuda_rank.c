@@ -69,7 +69,7 @@ void hap_backend_mesh(hap_rank *r)
         b->x.held_sms = CUDA_PORT_HELD;
     cuda_check(r, cuda_compute_start(&b->x, r->sms ? r->sms[r->member] : 0));
     if (r->n_ranks > 1) cuda_multiply_ranks(&b->x);
-    r->emulated = r->sms || r->nccl_host;
+    r->emulated = r->sms || r->nccl_host || cuda_shares(r);
     r->device_traces = true;
     choose_ways(r);
     cuda_nccl_start(r);
