@@ -32,5 +32,9 @@ bool lp_write(const lp *p, const char *path); // CPLEX LP text
 // boundary: boundaries are multiples of grain and monotone, the last is total. Largest remainder;
 // ties to the lower index; zero is legal. hb_assert: some weight is positive and finite.
 void lp_round(int64_t total, int64_t grain, int n, const double *weight, int64_t *out);
+// The same with the least largest part per weight: what takes longest ends soonest (the method of
+// Jefferson and D'Hondt: Balinski and Young, Fair Representation, 1982, appendix A, section 4). Of
+// few granules, largest remainders may give a slow one twice what it is good for.
+void lp_round_least_most(int64_t total, int64_t grain, int n, const double *weight, int64_t *out);
 
 #endif

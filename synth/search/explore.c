@@ -12,6 +12,15 @@
 #include "synth/search/fixed_states.h"
 #include "synth/search/starts.h"
 
+// Of few rows a slow device may get twice what it is good for where the largest remainders do: once
+// more with rows that let the slowest end soonest, if they are others.
+static void follow_level(pool *p, syn_starting_ratio starting)
+{
+    p->b->partitions->level = true;
+    pool_follow(p, starting);
+    p->b->partitions->level = false;
+}
+
 // Meshes over one set of devices, the boards first_board .. first_board + n - 1: first a plan on
 // each, then, best first, what the starting ratios lead to, on those whose first plan is not behind
 // what was found by then.
@@ -56,6 +65,7 @@ static void explore_meshes(pool *p, int first_board, int n)
         int n_starting = pool_few_starts(p) || p->b->mesh->n_axes == 2 ? 2 : row->n_start;
         for (int starting = 1; starting < n_starting && !behind && !pool_out_of_time(p); starting++)
             pool_follow(p, start[starting]); // of few starts: was there before
+        if (!behind) follow_level(p, start[0]);
         if (!behind) pool_propose(p);
     }
 }

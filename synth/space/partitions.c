@@ -140,10 +140,31 @@ static void add_table(hb_arena *a, struct syn_partition_set *q, syn_mesh *mesh, 
     add_cut(q, axis, id);
 }
 
+// The largest part per weight.
+static double most_of(int n, const double *weight, const int64_t *part)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++)
+        if (part[i] > 0) most = fmax(most, (double)part[i] / weight[i]);
+    return most;
+}
+
+// Parts by weights: the largest remainders, or, of `level`, the least largest part per weight where
+// that is worth it.
+static void round_by(bool level, int64_t size, int64_t grain, int n, const double *weight,
+                     int64_t *part)
+{
+    lp_round(size, grain, n, weight, part);
+    if (!level) return;
+    double most = most_of(n, weight, part);
+    lp_round_least_most(size, grain, n, weight, part);
+    if (most_of(n, weight, part) > SYN_LEVEL_GAIN * most) lp_round(size, grain, n, weight, part);
+}
+
 // Few rows over both axes, rounded by rank, may all lie in the first machines: their sums by
 // machine are then no cut of axis 0 that is any use. Rounded by machine first, every machine has
 // its share, and its devices divide that.
-static void add_by_machine(hb_arena *a, struct syn_partition_set *q, syn_mesh *mesh,
+static void add_by_machine(hb_arena *a, struct syn_partition_set *q, syn_mesh *mesh, bool level,
                            const double *weight, int64_t grain, hb_str name)
 {
     int machines = mesh->size[0], devices = mesh->size[1];
@@ -151,33 +172,34 @@ static void add_by_machine(hb_arena *a, struct syn_partition_set *q, syn_mesh *m
     int64_t *rows = HB_ARRAY(a, int64_t, machines), *table = HB_ARRAY(a, int64_t, mesh->n_ranks);
     for (int r = 0; r < mesh->n_ranks; r++)
         sum[r / devices] += weight[r];
-    lp_round(q->size, grain, machines, sum, rows);
+    round_by(level, q->size, grain, machines, sum, rows);
     for (int i = 0; i < machines; i++)
         if (rows[i] > 0)
-            lp_round(rows[i], grain, devices, weight + i * devices, table + i * devices);
+            round_by(level, rows[i], grain, devices, weight + i * devices, table + i * devices);
     add_table(a, q, mesh, SYN_BOTH, table, hb_fmt(a, "%.*s by machine", HB_ARG(name)));
 }
 
-static void add_rounded(hb_arena *a, struct syn_partition_set *q, syn_mesh *mesh, int axis,
+static void add_rounded(hb_arena *a, const syn_partitions *p, int set, syn_mesh *mesh, int axis,
                         const double *weight, int64_t grain, hb_str name)
 {
+    struct syn_partition_set *q = &p->set[set];
+    bool level = p->level && q->batch;
     int n = syn_extent(mesh, axis);
     int64_t granules = q->size / q->grain;
     if (mesh->n_ranks == 1) return; // nothing is cut
     if (q->size < 2 || (!q->batch && 2 * granules <= n)) return;
     int64_t *table = HB_ARRAY(a, int64_t, n);
-    lp_round(q->size, grain, n, weight, table);
+    round_by(level, q->size, grain, n, weight, table);
     add_table(a, q, mesh, axis, table, name);
     if (axis == SYN_BOTH && q->batch && granules < 2 * n)
-        add_by_machine(a, q, mesh, weight, grain, name);
+        add_by_machine(a, q, mesh, level, weight, grain, name);
 }
 
 void syn_partitions_add(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set, int axis,
                         const double *weight, hb_str name)
 {
     for (int k = 0; k < p->n_sets; k++)
-        if (set < 0 || k == set)
-            add_rounded(a, &p->set[k], mesh, axis, weight, p->set[k].grain, name);
+        if (set < 0 || k == set) add_rounded(a, p, k, mesh, axis, weight, p->set[k].grain, name);
 }
 
 // Parts of queries cover areas of a causal mask by weights: the area in front of a boundary goes
@@ -200,7 +222,7 @@ static void add_by_area(hb_arena *a, syn_partitions *p, syn_mesh *mesh, int set,
         if (!q->causal || (set >= 0 && k != set)) continue;
         bool tiles =
             IR_CUDA_HEAD_KEYS % q->grain == 0 && least * (double)q->size >= IR_CUDA_HEAD_KEYS;
-        add_rounded(a, q, mesh, axis, width, tiles ? IR_CUDA_HEAD_KEYS : q->grain,
+        add_rounded(a, p, k, mesh, axis, width, tiles ? IR_CUDA_HEAD_KEYS : q->grain,
                     hb_fmt(a, "%.*s area", HB_ARG(name)));
     }
 }

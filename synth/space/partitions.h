@@ -12,6 +12,7 @@
 #include "synth/plan/state.h"
 
 typedef struct syn_partitions {
+    bool level; // the batch is rounded so that the largest part per weight is least
     int n_sets;
     int *set_of; // by factor class
     struct syn_partition_set {

@@ -89,6 +89,88 @@ START_TEST(order_is_kept)
 }
 END_TEST
 
+static double most_of(int n, const double *weight, const int64_t *part)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++)
+        if (part[i] > 0) most = fmax(most, (double)part[i] / weight[i]);
+    return most;
+}
+
+// The least of the largest parts per weight, of all ways to share out what is left.
+static double least_of(int64_t left, int at, int n, const double *weight, int64_t *part)
+{
+    double least = HUGE_VAL;
+    if (at == n) return left == 0 ? most_of(n, weight, part) : HUGE_VAL;
+    for (part[at] = 0; part[at] <= left && (part[at] == 0 || weight[at] > 0); part[at]++)
+        least = fmin(least, least_of(left - part[at], at + 1, n, weight, part));
+    return least;
+}
+
+START_TEST(the_largest_part_is_least)
+{
+    for (int round = 0; round < 2000; round++) {
+        double weight[4];
+        int64_t out[4], other[4], at = 0, total = 1 + draw(13);
+        int n = 1 + (int)draw(4);
+        for (int i = 0; i < n; i++) // often equal ones
+            weight[i] = draw(4) ? (double)(1 + draw(5)) : draw(1000) / 7.0;
+        if (weight[0] <= 0) weight[0] = 1;
+        lp_round_least_most(total, 1, n, weight, out);
+        for (int i = 0; i < n; i++) {
+            ck_assert_int_ge(out[i], 0);
+            at += out[i];
+        }
+        ck_assert_int_eq(at, total);
+        double least = least_of(total, 0, n, weight, other);
+        ck_assert_double_le_tol(most_of(n, weight, out), least, 1e-9 * least);
+    }
+}
+END_TEST
+
+// 256 rows on 16 devices each of four speeds: the remainders give the slowest two rows each.
+START_TEST(few_rows_of_slow_devices)
+{
+    double weight[64];
+    int64_t out[64];
+    static const double speed[] = {67, 67, 19.5, 15.7};
+    static const int64_t want[] = {2, 1}; // of the two slow ones
+    for (int i = 0; i < 64; i++)
+        weight[i] = speed[i / 16];
+    lp_round(256, 1, 64, weight, out);
+    ck_assert_int_eq(out[48], 2);
+    lp_round_least_most(256, 1, 64, weight, out);
+    int64_t sum = 0;
+    for (int i = 0; i < 64; i++) {
+        sum += out[i];
+        if (i >= 32) ck_assert_int_eq(out[i], want[i / 16 - 2]);
+    }
+    ck_assert_int_eq(sum, 256);
+}
+END_TEST
+
+// Boundaries lie between granules, the last of which may be short.
+START_TEST(granules_of_the_largest)
+{
+    for (int round = 0; round < 2000; round++) {
+        double weight[9], sum = 0;
+        int64_t out[9], at = 0, grain = 1 + draw(20), total = draw(2000);
+        int n = 1 + (int)draw(9);
+        for (int i = 0; i < n; i++)
+            sum += weight[i] = draw(4) ? draw(1000) / 7.0 * 1e-300 : 0;
+        if (sum <= 0) weight[0] = 1;
+        lp_round_least_most(total, grain, n, weight, out);
+        for (int i = 0; i < n; i++) {
+            ck_assert_int_ge(out[i], 0);
+            if (weight[i] <= 0) ck_assert_int_eq(out[i], 0);
+            at += out[i];
+            ck_assert(at % grain == 0 || at == total);
+        }
+        ck_assert_int_eq(at, total);
+    }
+}
+END_TEST
+
 START_TEST(nan_is_a_bug)
 {
     double weight[] = {1, nan("")};
@@ -113,6 +195,9 @@ int main(void)
     tcase_add_test(c, tables_by_hand);
     tcase_add_test(c, properties);
     tcase_add_test(c, order_is_kept);
+    tcase_add_test(c, the_largest_part_is_least);
+    tcase_add_test(c, few_rows_of_slow_devices);
+    tcase_add_test(c, granules_of_the_largest);
     tcase_add_exit_test(c, nan_is_a_bug, 4);
     tcase_add_exit_test(c, no_weight_is_a_bug, 4);
     suite_add_tcase(s, c);
