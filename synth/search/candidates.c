@@ -25,7 +25,8 @@ double pool_now(void)
 bool pool_out_of_time(const pool *p)
 {
     return (p->opt->interrupted && *p->opt->interrupted) ||
-           (p->deadline > 0 && pool_now() > p->deadline);
+           (p->deadline > 0 && pool_now() > p->deadline) ||
+           (p->most_work > 0 && p->work > p->most_work);
 }
 
 // Pairs of a program whose equal conversions are made once: another candidate with pairs.

@@ -81,6 +81,7 @@ typedef struct planner {
     const bool *lean_again;
     bool loose;          // other variants may fit: none is worth every effort yet
     double begin, spent; // when it began; seconds of the searches alone, for the report
+    double most_work;    // of a search; 0: any number
     double turn_end;     // work at which another number of micro-batches has its turn; 0: none has
     HB_VEC(int64_t) later;          // numbers that had wishes left then
     HB_VEC(struct planner *) alone; // of sets of devices, as far as they came in their turns

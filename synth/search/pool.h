@@ -100,9 +100,10 @@ typedef struct pool {
     int n_whole;
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
-    double work;    // states of all searches
-    double spared;  // states of looks at sets of devices that were left
-    bool cut_short; // fewer devices were not tried, for its sake
+    double work;      // states of all searches
+    double spared;    // states of looks at sets of devices that were left
+    double most_work; // states; 0: any number
+    bool cut_short;   // fewer devices were not tried, for its sake
 } pool;
 
 // Of best and paired the faster one.

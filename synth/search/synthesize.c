@@ -477,7 +477,8 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
               .m = m,
               .opt = o,
               .begin = begin,
-              .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0};
+              .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0,
+              .most_work = o->most_work};
     if (o->baselines) {
         p.with_sec = HB_ARRAY(a, double, m->cluster->n_ranks + 1);
         p.without_sec = HB_ARRAY(a, double, m->cluster->n_classes + 1);
@@ -491,6 +492,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     *p.stop = (hb_stop){out_of_time, &p};
     pool_explore(&p);
     if (o->simulated) pool_sweep(&p);
+    p.most_work = 0;
     if (p.boards.n == 0) {
         r.status = SYN_INFEASIBLE;
         r.why = HB_STR("a mesh of machines x devices wants two machines or more, with the same "

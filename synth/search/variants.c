@@ -249,6 +249,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         o.known->leads = planner_fits(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
     }
     if (o.time_limit_sec > 0) o.time_limit_sec = planner_time_left(p);
+    o.most_work = p->most_work;
     const ir_factors *f = variant_of(p, chunks, again, &o);
     if (!f) return false;
     const ir_graph *g = p->g;
@@ -373,7 +374,8 @@ static void note_variant(planner *p, int64_t chunks, const bool *again)
 bool planner_plan(planner *p, int64_t chunks, const bool *again, const syn_lead *lead)
 {
     if (lead) return plan_by(p, chunks, again, lead, lead->memory_first);
-    if ((p->any && planner_is_over(p)) || planner_is_tired(p, 1)) return false;
+    bool tired = p->most_work <= 0 && planner_is_tired(p, 1);
+    if ((p->any && planner_is_over(p)) || tired) return false;
     bool better = plan_by(p, chunks, again, NULL, false);
     struct look first = p->last;
     if (worth_another_order(p, &first)) {
@@ -563,6 +565,16 @@ static void pursue_later(planner *p)
     p->loose = loose;
 }
 
+// The first number had all the work: a short search of those behind it, while they gain.
+static void glance(planner *p, const leanings *x, int64_t first)
+{
+    bool better = true;
+    p->most_work = SYN_WORK_GLANCE * SYN_WORK;
+    for (int64_t k = divisor(p, 2 * first, 1); k > 0 && better; k = divisor(p, 2 * k, 1))
+        better = planner_plan(p, k, x->least, NULL);
+    p->most_work = 0;
+}
+
 void planner_variants(planner *p)
 {
     const syn_options *o = p->o;
@@ -588,6 +600,8 @@ void planner_variants(planner *p)
     leanings x = {o->again ? o->again : none, all, plain, plain, choose};
     if (choose) x.lean = ir_saved_bytes(ir_recompute(p->a, step, all));
     bool vary = o->micro_batches == 0;
+    bool costs = p->plain_sec > SYN_FINISH_FAR * p->quickest; // memory, much
+    if (vary && costs && planner_is_tired(p, 1)) glance(p, &x, first);
     int weary = 0;
     // Of the latest number: in all, and with x.least.
     struct seen last = {.sec = HUGE_VAL}, plain_last = last;
