@@ -101,7 +101,7 @@ typedef struct pool {
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
     double work;    // states of all searches
-    double spared;  // states of looks at sets of devices that were left
+    double spared;  // states of looks at sets of devices that were left, and of equal proposals
     bool cut_short; // fewer devices were not tried, for its sake
 } pool;
 
