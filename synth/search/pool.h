@@ -96,6 +96,7 @@ typedef struct pool {
     bool no_put;      // no one-sided puts, whatever memory costs
     const struct syn_least_times *least_times; // for bounds of sets of devices; NULL: not made yet
     const struct syn_kinds **kinds;            // by strategy, of all boards; NULL: not made yet
+    struct syn_listed *listed;                 // of all boards
     HB_VEC(board *) boards;                    // the first n_whole of them over all devices
     int n_whole;
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted

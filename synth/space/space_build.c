@@ -141,8 +141,8 @@ static bool build_lists(hb_arena *a, syn_space *s, hb_str *why)
         s->states_of[i] = syn_states_build(a, s, k->a_tensor[i]);
     for (int t = 0; t < g->tensors.n; t++)
         s->states[t] = s->states_of[k->tensor[t]];
+    syn_shardings_build(a, s);
     for (int i = 0; i < k->n_nodes; i++) {
-        s->shardings_of[i] = syn_shardings_build(a, s, k->a_node[i]);
         if (s->shardings_of[i]->n > 0) continue;
         *why = hb_fmt(a, "strategy %s leaves no sharding for %.*s", syn_strategy_name(s->strategy),
                       HB_ARG(g->nodes.p[k->a_node[i]].name));
