@@ -407,6 +407,20 @@ static void finish_meshes(pool *p)
     forget_meshes(p);
 }
 
+// Communication at a discount for the best plan on all devices, unless fewer are far ahead.
+static void discount_whole(pool *p, candidate whole)
+{
+    candidate best = p->best;
+    p->whole = NULL;
+    if (!whole.program || whole.sec > SYN_LATER_FAR * best.sec) return;
+    p->best = whole;
+    p->aside[0] = best.arena;
+    pool_discounts(p);
+    if (best.sec <= p->best.sec) p->best = best;
+    p->aside[0] = NULL;
+    pool_forget(p, NULL, NULL);
+}
+
 void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
@@ -440,8 +454,10 @@ void pool_explore(pool *p)
         forget_meshes(p);
         return;
     }
-    pool_discounts(p);
+    candidate whole = p->best;
+    p->whole = whole.arena;
     drop_devices(p);
+    discount_whole(p, whole);
     note_first(p);
     be_thrifty(p, 0, p->n_whole);
     without_puts(p, 0, p->n_whole);

@@ -70,6 +70,7 @@ typedef struct pool {
     int n_of_mesh, most_of_mesh;
     const candidate *held;    // must not be forgotten either; NULL: none
     const hb_arena *aside[2]; // nor what lies in these
+    const hb_arena *whole;    // nor the best plan on all devices, while others are looked at
     double enough;            // least paired_alone of those that fit; 0: none
     candidate smallest;       // least share, for the message when nothing fits
     // [with pairs][in two segments] least ratio of an arena's peak to the live bytes that was seen;
