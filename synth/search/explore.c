@@ -411,7 +411,6 @@ static void finish_meshes(pool *p)
 static void discount_whole(pool *p, candidate whole)
 {
     candidate best = p->best;
-    p->whole = NULL;
     if (!whole.program || whole.sec > SYN_LATER_FAR * best.sec) return;
     p->best = whole;
     p->aside[0] = best.arena;
@@ -454,10 +453,13 @@ void pool_explore(pool *p)
         forget_meshes(p);
         return;
     }
+    bool later = pool_few_starts(p); // a search takes long then
+    if (!later) pool_discounts(p);
     candidate whole = p->best;
     p->whole = whole.arena;
     drop_devices(p);
-    discount_whole(p, whole);
+    p->whole = NULL;
+    if (later) discount_whole(p, whole);
     note_first(p);
     be_thrifty(p, 0, p->n_whole);
     without_puts(p, 0, p->n_whole);
