@@ -5,7 +5,7 @@
 #include "solver/solver_limits.h"
 
 typedef struct slot {
-    uint64_t hash;
+    uint32_t hash;
     int number; // id + 1, 0 = empty
     int at, n;  // words
 } slot;
@@ -40,7 +40,7 @@ static void rehash(ms_keys *k)
     k->slot = HB_ARRAY(k->arena, slot, k->n_slots);
     for (int i = 0; i < n_old; i++) {
         if (!old[i].number) continue;
-        int s = (int)(old[i].hash & (uint64_t)(k->n_slots - 1));
+        int s = (int)(old[i].hash & (uint32_t)(k->n_slots - 1));
         while (k->slot[s].number)
             s = (s + 1) & (k->n_slots - 1);
         k->slot[s] = old[i];
@@ -66,8 +66,9 @@ static bool same_words(const uint32_t *x, const uint32_t *y, int n)
 
 int ms_key_id(ms_keys *k, const uint32_t *word, int n, bool *is_new)
 {
-    uint64_t h = hash_words(word, n);
-    int s = (int)(h & (uint64_t)(k->n_slots - 1));
+    uint64_t all = hash_words(word, n);
+    uint32_t h = (uint32_t)(all ^ all >> 32);
+    int s = (int)(h & (uint32_t)(k->n_slots - 1));
     for (; k->slot[s].number; s = (s + 1) & (k->n_slots - 1)) {
         const slot *q = &k->slot[s];
         if (q->hash != h || q->n != n || !same_words(k->word.p + q->at, word, n)) continue;
