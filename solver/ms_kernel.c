@@ -603,8 +603,8 @@ INLINE AVX512 int first_least_avx512(const double *p, int width, __mmask8 last)
 {
     __m512d x[4], least = _mm512_set1_pd((double)INFINITY);
     for (int j = 0; j < width; j++) {
-        x[j] = _mm512_mask_loadu_pd(_mm512_set1_pd((double)INFINITY),
-                                    j == width - 1 ? last : 0xff, p + 8 * j);
+        x[j] = _mm512_mask_loadu_pd(_mm512_set1_pd((double)INFINITY), j == width - 1 ? last : 0xff,
+                                    p + 8 * j);
         least = _mm512_min_pd(x[j], least);
     }
     __m256d half = _mm256_min_pd(_mm512_castpd512_pd256(least), _mm512_extractf64x4_pd(least, 1));

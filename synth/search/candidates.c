@@ -253,7 +253,8 @@ void pool_forget(pool *p, const candidate *one, const candidate *two)
         hb_arena *x = p->arenas.p[i];
         if (x == p->best.arena || x == p->paired.arena || x == p->smallest.arena ||
             (one && x == one->arena) || (p->held && x == p->held->arena) ||
-            (two && x == two->arena) || x == p->aside[0] || x == p->aside[1] || x == p->whole || of_mesh(p, x))
+            (two && x == two->arena) || x == p->aside[0] || x == p->aside[1] || x == p->whole ||
+            of_mesh(p, x))
             p->arenas.p[n++] = x;
         else
             hb_arena_free(x);

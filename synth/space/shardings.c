@@ -251,8 +251,7 @@ static syn_shardings *list(hb_arena *a, const syn_space *s, int node)
     out->sharding = b.v.p;
     out->sec = hb_room(a, sizeof *out->sec, out->n * s->mesh->n_classes);
     for (int i = 0; i < out->n; i++)
-        syn_node_seconds(s->costs, node, &out->sharding[i].cut,
-                         &out->sec[i * s->mesh->n_classes]);
+        syn_node_seconds(s->costs, node, &out->sharding[i].cut, &out->sec[i * s->mesh->n_classes]);
     return out;
 }
 

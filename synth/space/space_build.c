@@ -174,8 +174,7 @@ static table_key key_of_table(sharing *x, const syn_table *t)
     const syn_states *st = x->s->states_of[t->tensor];
     int *moves = &x->moves[t->tensor];
     if (!*moves)
-        *moves =
-            1 + number_of(x, &x->costs, st->cost, sizeof *st->cost * (size_t)(st->n * st->n));
+        *moves = 1 + number_of(x, &x->costs, st->cost, sizeof *st->cost * (size_t)(st->n * st->n));
     table_key key = {.kind = t->kind,
                      .moves = *moves,
                      .times = table_times(x->s, t),

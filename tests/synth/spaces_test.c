@@ -61,7 +61,8 @@ START_TEST(lists_are_kept)
         if (round == 3)
             for (int k = 0; k < s.partitions->n_sets; k++)
                 if (s.partitions->set[k].n[0] > 1) s.partitions->set[k].n[0] = 1;
-        const syn_space *x = built(&s, listed, weight, memory), *y = built(&s, NULL, weight, memory);
+        const syn_space *x = built(&s, listed, weight, memory),
+                        *y = built(&s, NULL, weight, memory);
         ck_assert_int_eq(!x, !y);
         if (!x) continue;
         for (int i = 0; i < x->kinds->n_nodes; i++)
