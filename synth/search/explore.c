@@ -214,8 +214,11 @@ static double quickest_on(const pool *p, int first, int n, int axes)
 // Has a set both kinds of meshes?
 static bool has_both_meshes(const pool *p, const bool *keep)
 {
-    const cl_cluster *c = p->m->cluster;
-    return p->opt->mesh == SYN_MESH_AUTO && syn_mesh_machines(p->arena, c, keep);
+    hb_arena *scratch = hb_arena_new();
+    bool both =
+        p->opt->mesh == SYN_MESH_AUTO && syn_mesh_machines(scratch, p->m->cluster, keep) != NULL;
+    hb_arena_free(scratch);
+    return both;
 }
 
 // A set within this one could do the work of the other devices, too, and send less. So this one is
