@@ -129,8 +129,8 @@ int main(void)
     Suite *s = suite_create("spaces");
     TCase *t = tcase_create("spaces");
     tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, lists_are_kept, 0, test_cases(20, 100, 1000));
-    tcase_add_loop_test(t, shared_tables_are_their_own, 0, test_cases(20, 100, 1000));
+    tcase_add_loop_test(t, lists_are_kept, 0, test_cases(10, 30, 300));
+    tcase_add_loop_test(t, shared_tables_are_their_own, 0, test_cases(10, 30, 300));
     tcase_add_test(t, strategies_that_choose_alike);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
