@@ -598,6 +598,44 @@ AVX512 static void rooms_avx512(double *restrict room, uint64_t *restrict may, d
     }
 }
 
+// The first of the least cells of a row of at most `width` vectors, the last of them masked.
+INLINE AVX512 int first_least_avx512(const double *p, int width, __mmask8 last)
+{
+    __m512d x[4], least = _mm512_set1_pd((double)INFINITY);
+    for (int j = 0; j < width; j++) {
+        x[j] = _mm512_mask_loadu_pd(_mm512_set1_pd((double)INFINITY), j == width - 1 ? last : 0xff,
+                                    p + 8 * j);
+        least = _mm512_min_pd(x[j], least);
+    }
+    __m256d half = _mm256_min_pd(_mm512_castpd512_pd256(least), _mm512_extractf64x4_pd(least, 1));
+    __m512d all = _mm512_set1_pd(lanes_least_avx2(half));
+    unsigned is = 0;
+    for (int j = 0; j < width; j++)
+        is |= (unsigned)_mm512_cmp_pd_mask(x[j], all, _CMP_EQ_OQ) << 8 * j;
+    return __builtin_ctz(is);
+}
+
+INLINE AVX512 void cheapest_of_avx512(int *at, const double *p, int rows, int cols, int width)
+{
+    __mmask8 last = first_avx512(cols - 8 * (width - 1));
+    for (int i = 0; i < rows; i++, p += cols)
+        at[i] = first_least_avx512(p, width, last);
+}
+
+AVX512 static void cheapest_avx512(int *restrict at, const double *restrict p, int rows, int cols)
+{
+    if (cols <= 8)
+        cheapest_of_avx512(at, p, rows, cols, 1);
+    else if (cols <= 16)
+        cheapest_of_avx512(at, p, rows, cols, 2);
+    else if (cols <= 3 * 8)
+        cheapest_of_avx512(at, p, rows, cols, 3);
+    else if (cols <= 32)
+        cheapest_of_avx512(at, p, rows, cols, 4);
+    else
+        cheapest_avx2(at, p, rows, cols);
+}
+
 AVX512 static void add_avx512(double *out, const double *x, const double *y, int n)
 {
     int i = 0;
@@ -668,7 +706,7 @@ AVX512 static void min_many_avx512(double *restrict out, const ms_many *m)
 
 static const ms_kernels avx512 = {
     min_rows_avx512, min_many_avx512, visit_avx512, least_avx2, least_difference_avx2,
-    rooms_avx512,    cheapest_avx2,   turn_avx2,    costs_avx2, add_avx512};
+    rooms_avx512,    cheapest_avx512, turn_avx2,    costs_avx2, add_avx512};
 #endif
 
 const ms_kernels *ms_best_kernels(void)

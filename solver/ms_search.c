@@ -15,9 +15,11 @@
 
 // The least value among the survivors.
 static ms_status eliminate(ms_dual *d, double **slack, double room, uint64_t max_cells,
-                           double max_work, int *assignment, double *value)
+                           double max_work, ms_memo *memo, int *assignment, double *value)
 {
     int n = d->p->n_vars;
+    ms_problem p = *d->p;
+    p.memo = memo;
     hb_arena *tmp = hb_arena_new();
     bool **left = hb_alloc(tmp, sizeof *left * (size_t)(n + 1));
     for (int v = 0; v < n; v++) {
@@ -26,7 +28,7 @@ static ms_status eliminate(ms_dual *d, double **slack, double room, uint64_t max
             left[v][i] = slack[v][i] <= room;
     }
     ms_status status = MS_INFEASIBLE;
-    ms_reduced *r = ms_reduce(tmp, d->p, (const bool *const *)left);
+    ms_reduced *r = ms_reduce(tmp, &p, (const bool *const *)left);
     if (r) {
         const ms_problem *rest = ms_reduced_problem(r);
         int *x = HB_ARRAY(tmp, int, rest->n_vars + 1);
@@ -46,6 +48,7 @@ typedef struct state {   // of one solve
     double lower, value; // proved bound; best assignment so far, +inf none
     int *best;
     double large_states, large_work; // of the last elimination that was too large
+    ms_memo *memo;                   // of the eliminations
 } state;
 
 static double count_left(const ms_dual *d, double **slack, double room)
@@ -89,7 +92,7 @@ static ms_status try_room(ms_dual *d, double **slack, double room, uint64_t max_
     double value = (double)INFINITY, left = count_left(d, slack, room);
     if (left > MS_STILL_LARGE * s->large_states && max_work < MS_MUCH_MORE * s->large_work)
         return MS_TOO_LARGE;
-    ms_status status = eliminate(d, slack, room, max_cells, max_work, x, &value);
+    ms_status status = eliminate(d, slack, room, max_cells, max_work, s->memo, x, &value);
     if (status == MS_TOO_LARGE) {
         s->large_states = left;
         s->large_work = max_work;
@@ -210,6 +213,7 @@ static ms_status close_gap(ms_dual *d, uint64_t max_cells, double gap, int round
     // What need not be proved is not worth an elimination of most of the states.
     const double most = gap > 0 ? MS_NEAR_WORK : MS_MOST_WORK / MS_MOST_GROWN;
     s->lower = ms_dual_bound(d);
+    s->memo = ms_memo_new(d->arena);
     bool started = !isinf(s->value); // then the messages come from handshakes over the same tables
     if (started && s->value <= s->lower + gap * fabs(s->lower)) return MS_OPTIMAL;
     if (is_beyond(d->p, s)) return MS_TOO_LARGE;

@@ -4,17 +4,17 @@
 #include "solver/minsum_parts.h"
 #include "solver/solver_limits.h"
 
-typedef struct key {
-    uint64_t hash;
-    int at, n; // words
-} key;
+typedef struct slot {
+    uint32_t hash;
+    int number; // id + 1, 0 = empty
+    int at, n;  // words
+} slot;
 
 struct ms_keys {
     hb_arena *arena;
-    int *slot; // id + 1, 0 = empty; open addressing
-    int n_slots;
+    slot *slot; // open addressing
+    int n_slots, n_keys;
     HB_VEC(uint32_t) word;
-    HB_VEC(key) key;
 };
 
 ms_keys *ms_keys_new(hb_arena *a)
@@ -22,7 +22,7 @@ ms_keys *ms_keys_new(hb_arena *a)
     ms_keys *k = HB_NEW(a, ms_keys);
     k->arena = a;
     k->n_slots = MS_FIRST_SLOTS;
-    k->slot = HB_ARRAY(a, int, k->n_slots);
+    k->slot = HB_ARRAY(a, slot, k->n_slots);
     return k;
 }
 
@@ -34,13 +34,16 @@ static uint64_t mix(uint64_t h, uint64_t x)
 
 static void rehash(ms_keys *k)
 {
+    const slot *old = k->slot;
+    int n_old = k->n_slots;
     k->n_slots *= 2;
-    k->slot = HB_ARRAY(k->arena, int, k->n_slots);
-    for (int i = 0; i < k->key.n; i++) {
-        int s = (int)(k->key.p[i].hash & (uint64_t)(k->n_slots - 1));
-        while (k->slot[s])
+    k->slot = HB_ARRAY(k->arena, slot, k->n_slots);
+    for (int i = 0; i < n_old; i++) {
+        if (!old[i].number) continue;
+        int s = (int)(old[i].hash & (uint32_t)(k->n_slots - 1));
+        while (k->slot[s].number)
             s = (s + 1) & (k->n_slots - 1);
-        k->slot[s] = i + 1;
+        k->slot[s] = old[i];
     }
 }
 
@@ -53,28 +56,34 @@ static uint64_t hash_words(const uint32_t *word, int n)
     return i < n ? mix(h, word[i]) : h;
 }
 
+static bool same_words(const uint32_t *x, const uint32_t *y, int n)
+{
+    int i = 0;
+    while (i < n && x[i] == y[i])
+        i++;
+    return i == n;
+}
+
 int ms_key_id(ms_keys *k, const uint32_t *word, int n, bool *is_new)
 {
-    uint64_t h = hash_words(word, n);
-    int s = (int)(h & (uint64_t)(k->n_slots - 1));
-    for (; k->slot[s]; s = (s + 1) & (k->n_slots - 1)) {
-        const key *q = &k->key.p[k->slot[s] - 1];
-        if (q->hash != h || q->n != n) continue;
-        const uint32_t *known = k->word.p + q->at;
-        if (memcmp(known, word, sizeof *word * (size_t)n) != 0) continue;
+    uint64_t all = hash_words(word, n);
+    uint32_t h = (uint32_t)(all ^ all >> 32);
+    int s = (int)(h & (uint32_t)(k->n_slots - 1));
+    for (; k->slot[s].number; s = (s + 1) & (k->n_slots - 1)) {
+        const slot *q = &k->slot[s];
+        if (q->hash != h || q->n != n || !same_words(k->word.p + q->at, word, n)) continue;
         *is_new = false;
-        return k->slot[s] - 1;
+        return q->number - 1;
     }
     *is_new = true;
-    k->slot[s] = k->key.n + 1;
-    int at = k->word.n;
-    while (k->word.cap - at < n)
+    k->slot[s] = (slot){h, ++k->n_keys, k->word.n, n};
+    while (k->word.cap - k->word.n < n)
         k->word.p = hb_grow(k->arena, k->word.p, &k->word.cap, sizeof *k->word.p);
-    memcpy(k->word.p + at, word, sizeof *word * (size_t)n);
+    memcpy(k->word.p + k->word.n, word, sizeof *word * (size_t)n);
     k->word.n += n;
-    HB_PUSH(k->arena, &k->key, (key){h, at, n});
-    if (k->key.n * 2 > k->n_slots) rehash(k);
-    return k->key.n - 1;
+    int id = k->n_keys - 1;
+    if (k->n_keys * 2 > k->n_slots) rehash(k);
+    return id;
 }
 
 typedef struct source {

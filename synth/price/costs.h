@@ -63,6 +63,7 @@ typedef struct syn_costs {
     struct syn_move_prices *prices; // of collectives, of other meshes too; NULL: none are kept
     uint64_t mesh_key;              // of what decides these, of the mesh
     HB_VEC(uint64_t) cut_key;       // by cut; 0: not known
+    struct syn_listed *listed; // shardings listed last (space/shardings.h); NULL: none are kept
     const struct syn_kinds **kinds; // by strategy (space_build.c), NULL before the first; may be
                                     // those of other meshes
 } syn_costs;

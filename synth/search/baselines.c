@@ -23,12 +23,12 @@ static void note_sec(const candidate *c, double *least)
     if (isfinite(sec) && (*least < 0 || sec < *least)) *least = sec;
 }
 
-// What a baseline takes on some devices.
+// What a baseline takes on the devices of the present board.
 static void note_near(pool *p, syn_strategy s, const candidate *c)
 {
     double before = p->others.near_sec[s];
     note_sec(c, &p->others.near_sec[s]);
-    if (p->others.near_sec[s] != before) p->others.near_n[s] = c->program->mesh->n_ranks;
+    if (p->others.near_sec[s] != before) p->others.near_n[s] = p->b->mesh->n_ranks;
 }
 
 // A clause of how much is missing.
@@ -120,12 +120,31 @@ void pool_propose_one(pool *p, syn_strategy s)
     pool_forget(p, NULL, NULL);
 }
 
+// On equal devices two starting ratios are one, and so are strategies that differ in nothing else.
+static bool proposes_the_same(pool *p, syn_strategy s, syn_strategy like)
+{
+    if (like == SYN_AUTO || like == s || !syn_strategy_of(like)->proposed) return false;
+    pool_set_starting_ratio(p, syn_strategy_of(like)->start[0]);
+    uint64_t cuts = syn_partitions_key(p->b->partitions);
+    pool_set_starting_ratio(p, syn_strategy_of(s)->start[0]);
+    return syn_partitions_key(p->b->partitions) == cuts;
+}
+
 void pool_propose(pool *p)
 {
     // Where memory binds they have no regard for it; of a set of devices there is no other look.
     if (!p->looking && (p->b->best <= 0 || p->b->best > p->b->quickest)) return;
-    for (int s = SYN_AUTO + 1; s < syn_n_strategies && !pool_out_of_time(p); s++)
-        if (syn_strategy_of(s)->proposed) pool_propose_one(p, (syn_strategy)s);
+    double took[SYN_MAX_STRATEGIES] = {0}; // states searched
+    for (int s = SYN_AUTO + 1; s < syn_n_strategies && !pool_out_of_time(p); s++) {
+        int like = syn_strategy_like(s);
+        double before = p->work;
+        if (!syn_strategy_of(s)->proposed) continue;
+        if (proposes_the_same(p, s, like))
+            p->spared += took[like];
+        else
+            pool_propose_one(p, (syn_strategy)s);
+        took[s] = p->work - before;
+    }
 }
 
 void pool_try_baselines(pool *p)

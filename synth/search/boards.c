@@ -66,6 +66,7 @@ void pool_add_board(pool *p, syn_mesh *mesh)
     b->costs = syn_costs_new(p->arena, p->m, mesh, p->g, p->f);
     b->costs->prices = p->opt->prices;
     b->costs->kinds = p->kinds;
+    b->costs->listed = p->listed;
     HB_PUSH(p->arena, &p->boards, b);
 }
 

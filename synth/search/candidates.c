@@ -254,7 +254,8 @@ void pool_forget(pool *p, const candidate *one, const candidate *two)
         hb_arena *x = p->arenas.p[i];
         if (x == p->best.arena || x == p->paired.arena || x == p->smallest.arena ||
             (one && x == one->arena) || (p->held && x == p->held->arena) ||
-            (two && x == two->arena) || x == p->aside[0] || x == p->aside[1] || of_mesh(p, x))
+            (two && x == two->arena) || x == p->aside[0] || x == p->aside[1] || x == p->whole ||
+            of_mesh(p, x))
             p->arenas.p[n++] = x;
         else
             hb_arena_free(x);
@@ -434,7 +435,45 @@ struct solved {
     syn_choice choice;
     double lower;
     double sec; // of its plan; 0: not simulated yet
+    // Of a plan that is known by its numbers, whatever else was found since; share 0: none.
+    double share, sec_paired, paired_alone;
+    int states;
 };
+
+// Does a plan hang on nothing but its choice? In small graphs other forms and buckets are tried
+// where that may make it the best; near a capacity the arena is asked of what leads.
+static bool hangs_on_choice(const pool *p, double share)
+{
+    return ir_step_nodes(p->g) > SYN_MANY_NODES && share <= SYN_SURELY_FITS && !p->careful &&
+           !p->spare && !p->doubtful;
+}
+
+static void note_numbers(const pool *p, struct solved *x, const candidate *c, int states)
+{
+    if (!hangs_on_choice(p, c->share)) return;
+    x->share = c->share;
+    x->sec_paired = c->sec_paired;
+    x->paired_alone = c->paired_alone;
+    x->states = states;
+}
+
+// A strategy's plan that was offered before, with pairs as without, and leads with neither: its
+// numbers will do. The choice of `auto` goes on from its plans.
+static bool say_again(pool *p, syn_strategy s, const struct solved *x, candidate *out)
+{
+    if (s == SYN_AUTO || !x || x->share <= 0 || !hangs_on_choice(p, x->share)) return false;
+    if (!p->best.program || x->sec < p->best.sec) return false;
+    bool paired = isfinite(x->sec_paired);
+    if (paired && (!p->paired.program || x->sec_paired < p->paired.sec)) return false;
+    if (paired) p->enough = p->enough > 0 ? fmin(p->enough, x->paired_alone) : x->paired_alone;
+    p->work += x->states;
+    *out = (candidate){.sec = x->sec,
+                       .share = x->share,
+                       .fits = true,
+                       .sec_paired = x->sec_paired,
+                       .paired_alone = x->paired_alone};
+    return true;
+}
 
 // All that decides the space of a search, but for the variant, the mesh and its cuts.
 static uint64_t asked_key(const pool *p, const search_options *o)
@@ -442,7 +481,7 @@ static uint64_t asked_key(const pool *p, const search_options *o)
     const syn_costs *c = p->b->costs;
     int n_classes = p->b->mesh->n_classes, n = 0;
     double *x = HB_ARRAY(p->arena, double, n_classes + 9);
-    x[n++] = (double)o->strategy;
+    x[n++] = (double)syn_strategy_like(o->strategy);
     x[n++] = (double)o->opt->copy_bytes;
     x[n++] = o->comm;
     x[n++] = o->price;
@@ -488,7 +527,7 @@ static bool solve(pool *p, const search_options *o, const syn_space *space, uint
         syn_know_choice(p->opt->choices, everywhere, space, choice, *lower);
     }
     struct solved *s = HB_NEW(p->arena, struct solved);
-    *s = (struct solved){key, *choice, *lower, 0};
+    *s = (struct solved){.key = key, .choice = *choice, .lower = *lower};
     HB_PUSH(p->arena, &b->solved, s);
     p->n_solved++;
     return true;
@@ -544,6 +583,10 @@ static bool search(pool *p, const search_options *o, const candidate *like, cand
         *out = (candidate){.sec = HUGE_VAL};
         return true;
     }
+    if (say_again(p, o->strategy, known, out)) {
+        set_costs(p, false, 0, NULL);
+        return true;
+    }
     syn_space *space = syn_space_build(
         arena, p->b->costs, syn_partitions_copy(arena, p->b->partitions), o->strategy, o->opt,
         hb_copy(arena, o->weight, sizeof *o->weight * (size_t)mesh->n_classes), o->comm, price,
@@ -566,14 +609,17 @@ static bool search(pool *p, const search_options *o, const candidate *like, cand
         take_again(p, like, space, out);
     else
         *out = pool_simulate(p, arena, space, &choice);
-    known = solved_of(p->b, key);
-    if (known) known->sec = out->sec;
     out->choice = choice;
     out->lower = lower;
     out->priced = price != NULL && !p->thrifty;
     out->exact = o->strategy == p->opt->strategy && o->opt == p->opt && !price && o->comm == 1 &&
                  !o->slack && lower >= choice.additive * (1 - SYN_ROUNDING);
     if (!again) pool_offer(p, out);
+    known = solved_of(p->b, key);
+    if (known) {
+        known->sec = out->sec;
+        note_numbers(p, known, out, states);
+    }
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "synth/plan/mesh.h"
 #include "synth/search/baselines.h"
 #include "synth/search/boards.h"
 #include "synth/search/device_sets.h"
@@ -162,17 +163,23 @@ static double quicker(double a, double b) // 0: none
     return a > 0 && b > 0 ? fmin(a, b) : a + b;
 }
 
+// Axes of the meshes that sets with both kinds of them are looked at on: for many nodes those of
+// the best plan so far, where all devices have both; 0: any.
+static int axes_of_looks(const pool *p)
+{
+    bool choose = p->best.program && p->n_whole == 2 && pool_few_starts(p);
+    return choose ? p->best.program->mesh->n_axes : 0;
+}
+
 // One search from the compute starting ratio, and ratios where it comes near the best so far.
 static void look_at_set(pool *p, const bool *keep, set_boards *s)
 {
     *s = (set_boards){.keep = keep, .first = p->boards.n};
     pool_add_boards(p, keep);
     s->n = p->boards.n - s->first;
-    // For many nodes only on the kind of mesh that does best so far, where all devices have both.
-    bool choose = p->best.program && s->n == 2 && p->n_whole == 2 && pool_few_starts(p);
-    int axes = choose ? p->best.program->mesh->n_axes : 0;
+    int axes = s->n == 2 ? axes_of_looks(p) : 0;
     for (int k = s->first; k < s->first + s->n && !pool_out_of_time(p); k++) {
-        if (choose && p->boards.p[k]->mesh->n_axes != axes) continue;
+        if (axes > 0 && p->boards.p[k]->mesh->n_axes != axes) continue;
         p->b = p->boards.p[k];
         p->looking = true;
         pool_follow(p, SYN_STARTING_COMPUTE);
@@ -204,21 +211,43 @@ static bool within(const pool *p, const bool *some, const bool *keep)
     return true;
 }
 
+// The fastest on boards of so many axes (0: any), whether it fits or not; 0: none.
+static double quickest_on(const pool *p, int first, int n, int axes)
+{
+    double sec = 0;
+    for (int i = first; i < first + n; i++)
+        if (axes == 0 || p->boards.p[i]->mesh->n_axes == axes)
+            sec = quicker(sec, p->boards.p[i]->quickest);
+    return sec;
+}
+
+// Has a set both kinds of meshes?
+static bool has_both_meshes(const pool *p, const bool *keep)
+{
+    hb_arena *scratch = hb_arena_new();
+    bool both =
+        p->opt->mesh == SYN_MESH_AUTO && syn_mesh_machines(scratch, p->m->cluster, keep) != NULL;
+    hb_arena_free(scratch);
+    return both;
+}
+
 // A set within this one could do the work of the other devices, too, and send less. So this one is
 // hardly quicker by more than what it has more to compute with. Does that leave it behind, and is a
-// set around it, or all devices, far behind as well?
+// set around it, or all devices, far behind as well? Where it would be looked at on one kind of
+// mesh alone, on that kind.
 static bool between_slow_sets(const dropping *d, const bool *keep)
 {
     const pool *p = d->p;
-    double best = pool_best_known(p), rate = pool_set_rate(&d->sets, keep), around = 0;
-    for (int i = 0; i < p->n_whole; i++)
-        around = quicker(around, p->boards.p[i]->quickest);
-    bool far = around > SYN_ALONE_FAR * best, slow = false;
+    int axes = axes_of_looks(p);
+    if (axes > 0 && !has_both_meshes(p, keep)) axes = 0;
+    double best = pool_best_known(p), rate = pool_set_rate(&d->sets, keep);
+    bool far = quickest_on(p, 0, p->n_whole, axes) > SYN_ALONE_FAR * best, slow = false;
     for (int i = 0; i < d->n; i++) {
         const set_boards *s = &d->of[i];
-        double least = s->quickest * pool_set_rate(&d->sets, s->keep) / rate;
+        double sec = quickest_on(p, s->first, s->n, axes);
+        double least = sec * pool_set_rate(&d->sets, s->keep) / rate;
         slow = slow || (least > SYN_LATER_FAR * best && within(p, s->keep, keep));
-        far = far || (s->quickest > SYN_ALONE_FAR * best && within(p, keep, s->keep));
+        far = far || (sec > SYN_ALONE_FAR * best && within(p, keep, s->keep));
     }
     return best > 0 && slow && far;
 }
@@ -391,6 +420,19 @@ static void finish_meshes(pool *p)
     forget_meshes(p);
 }
 
+// Communication at a discount for the best plan on all devices, unless fewer are far ahead.
+static void discount_whole(pool *p, candidate whole)
+{
+    candidate best = p->best;
+    if (!whole.program || whole.sec > SYN_LATER_FAR * best.sec) return;
+    p->best = whole;
+    p->aside[0] = best.arena;
+    pool_discounts(p);
+    if (best.sec <= p->best.sec) p->best = best;
+    p->aside[0] = NULL;
+    pool_forget(p, NULL, NULL);
+}
+
 void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
@@ -424,8 +466,13 @@ void pool_explore(pool *p)
         forget_meshes(p);
         return;
     }
-    pool_discounts(p);
+    bool later = pool_few_starts(p); // a search takes long then
+    if (!later) pool_discounts(p);
+    candidate whole = p->best;
+    p->whole = whole.arena;
     drop_devices(p);
+    p->whole = NULL;
+    if (later) discount_whole(p, whole);
     note_first(p);
     be_thrifty(p, 0, p->n_whole);
     without_puts(p, 0, p->n_whole);

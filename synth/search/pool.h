@@ -70,6 +70,7 @@ typedef struct pool {
     int n_of_mesh, most_of_mesh;
     const candidate *held;    // must not be forgotten either; NULL: none
     const hb_arena *aside[2]; // nor what lies in these
+    const hb_arena *whole;    // nor the best plan on all devices, while others are looked at
     double enough;            // least paired_alone of those that fit; 0: none
     candidate smallest;       // least share, for the message when nothing fits
     // [with pairs][in two segments] least ratio of an arena's peak to the live bytes that was seen;
@@ -96,12 +97,13 @@ typedef struct pool {
     bool no_put;      // no one-sided puts, whatever memory costs
     const struct syn_least_times *least_times; // for bounds of sets of devices; NULL: not made yet
     const struct syn_kinds **kinds;            // by strategy, of all boards; NULL: not made yet
+    struct syn_listed *listed;                 // of all boards
     HB_VEC(board *) boards;                    // the first n_whole of them over all devices
     int n_whole;
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
     double work;      // states of all searches
-    double spared;    // states of looks at sets of devices that were left
+    double spared;    // states of looks at sets of devices that were left, and of equal proposals
     double most_work; // states; 0: any number
     bool cut_short;   // fewer devices were not tried, for its sake
 } pool;

@@ -16,6 +16,7 @@
 #include "synth/search/prove.h"
 #include "synth/search/settle.h"
 #include "synth/search/synth.h"
+#include "synth/space/shardings.h"
 
 // Integer moves on a candidate that was rolled, on tables of its own.
 static void search_locally(pool *p, candidate *c)
@@ -487,6 +488,7 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
         .with_sec = p.with_sec, .without_sec = p.without_sec, .one_sec = -1, .one_class = -1};
     for (int s = 0; s < syn_n_strategies; s++)
         p.others.near_sec[s] = -1;
+    p.listed = syn_listed_new(a);
     p.kinds = hb_alloc(a, sizeof *p.kinds * (size_t)syn_n_strategies);
     p.stop = HB_NEW(a, hb_stop);
     *p.stop = (hb_stop){out_of_time, &p};

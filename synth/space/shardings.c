@@ -219,22 +219,23 @@ static void apply_strategy(builder *b)
 
 // What memory costs of the optimizer state or the sum that lies with the node itself, and of what
 // is there while it runs.
-static double state_price(const builder *b, const syn_sharding *sharding)
+static double state_price(const syn_space *s, const ir_node *n, const syn_sharding *sharding)
 {
-    double sec = 0, passing = b->s->costs->passing;
-    for (int i = 0; b->s->memory_price && i < b->n->n_in; i++) {
-        bool moment = b->s->g->tensors.p[b->n->in[i]].kind == IR_STATE;
+    double sec = 0, passing = s->costs->passing;
+    for (int i = 0; i < n->n_in; i++) {
+        bool moment = s->g->tensors.p[n->in[i]].kind == IR_STATE;
         if (moment || passing > 0)
-            sec += (moment ? 1 : passing) * states_of(b, false, i)->bytes[sharding->in[i]];
+            sec += (moment ? 1 : passing) * s->states[n->in[i]]->bytes[sharding->in[i]];
     }
-    if (b->s->memory_price && b->n->adds) // a sum is there through all micro-batches
-        sec += states_of(b, true, 0)->bytes[sharding->out[0]];
-    for (int i = 0; b->s->memory_price && passing > 0 && i < b->n->n_out; i++)
-        sec += passing * states_of(b, true, i)->bytes[sharding->out[i]];
+    if (n->adds) // a sum is there through all micro-batches
+        sec += s->states[n->out[0]]->bytes[sharding->out[0]];
+    for (int i = 0; passing > 0 && i < n->n_out; i++)
+        sec += passing * s->states[n->out[i]]->bytes[sharding->out[i]];
     return sec;
 }
 
-syn_shardings *syn_shardings_build(hb_arena *a, const syn_space *s, int node)
+// The list of a node, without costs.
+static syn_shardings *list(hb_arena *a, const syn_space *s, int node)
 {
     builder b = {
         .arena = a, .s = s, .node = node, .n = &s->g->nodes.p[node], .r = s->f->rule[node]};
@@ -248,15 +249,74 @@ syn_shardings *syn_shardings_build(hb_arena *a, const syn_space *s, int node)
     syn_shardings *out = HB_NEW(a, syn_shardings);
     out->n = b.v.n;
     out->sharding = b.v.p;
-    int classes = s->mesh->n_classes;
-    out->cost = HB_ARRAY(a, double, out->n);
-    out->sec = HB_ARRAY(a, double, out->n *classes);
-    for (int i = 0; i < out->n; i++) {
-        const syn_sharding *sharding = &out->sharding[i];
-        syn_node_seconds(s->costs, node, &sharding->cut, &out->sec[i * classes]);
-        for (int c = 0; c < classes; c++)
-            out->cost[i] += s->weight[c] * out->sec[i * classes + c];
-        out->cost[i] += state_price(&b, sharding);
-    }
+    out->sec = hb_room(a, sizeof *out->sec, out->n * s->mesh->n_classes);
+    for (int i = 0; i < out->n; i++)
+        syn_node_seconds(s->costs, node, &out->sharding[i].cut, &out->sec[i * s->mesh->n_classes]);
     return out;
+}
+
+static syn_shardings *copy(hb_arena *a, const syn_space *s, const syn_shardings *x)
+{
+    syn_shardings *out = hb_copy(a, x, sizeof *x);
+    out->sharding = hb_copy(a, x->sharding, sizeof *x->sharding * (size_t)x->n);
+    out->sec = hb_copy(a, x->sec, sizeof *x->sec * (size_t)(x->n * s->mesh->n_classes));
+    return out;
+}
+
+static void add_costs(hb_arena *a, const syn_space *s, int node, syn_shardings *x)
+{
+    int classes = s->mesh->n_classes;
+    x->cost = hb_room(a, sizeof *x->cost, x->n);
+    for (int i = 0; i < x->n; i++) {
+        double cost = 0;
+        for (int c = 0; c < classes; c++)
+            cost += s->weight[c] * x->sec[i * classes + c];
+        if (s->memory_price) cost += state_price(s, &s->g->nodes.p[node], &x->sharding[i]);
+        x->cost[i] = cost;
+    }
+}
+
+struct syn_listed {
+    hb_arena *parent, *arena; // the lists lie in the latter
+    uint64_t key;             // of what decides them
+    syn_shardings **of;       // by kind of node; NULL: none are kept
+};
+
+syn_listed *syn_listed_new(hb_arena *a)
+{
+    syn_listed *x = HB_NEW(a, syn_listed);
+    *x = (syn_listed){.parent = a, .arena = hb_arena_within(a)};
+    return x;
+}
+
+static uint64_t key_of(const syn_space *s)
+{
+    const uint64_t key[] = {(uint64_t)(uintptr_t)s->costs, syn_partitions_key(s->partitions),
+                            (uint64_t)s->strategy, (uint64_t)s->opt->small_param};
+    return hb_hash_key(key, sizeof key);
+}
+
+static void keep_lists(syn_listed *x, uint64_t key, const syn_space *s)
+{
+    hb_arena_free(x->arena);
+    x->arena = hb_arena_within(x->parent);
+    x->key = key;
+    x->of = HB_ARRAY(x->arena, syn_shardings *, s->kinds->n_nodes + 1);
+    for (int i = 0; i < s->kinds->n_nodes; i++)
+        x->of[i] = copy(x->arena, s, s->shardings_of[i]);
+}
+
+void syn_shardings_build(hb_arena *a, syn_space *s)
+{
+    const syn_kinds *k = s->kinds;
+    syn_listed *listed = s->costs->listed;
+    uint64_t key = listed ? key_of(s) : 0;
+    bool known = listed && listed->of && listed->key == key;
+    for (int i = 0; i < k->n_nodes; i++) {
+        int node = k->a_node[i];
+        s->shardings_of[i] = known ? copy(a, s, listed->of[i]) : list(a, s, node);
+        if (s->shardings_of[i]->n == 0) return;
+        add_costs(a, s, node, s->shardings_of[i]);
+    }
+    if (listed && !known) keep_lists(listed, key, s);
 }

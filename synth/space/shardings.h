@@ -5,7 +5,13 @@
 
 #include "synth/space/space.h"
 
-// Forms of one node; never empty unless the strategy forbids all.
-syn_shardings *syn_shardings_build(hb_arena *a, const syn_space *s, int node);
+// Forms of all kinds of nodes; of one there are none only where the strategy forbids all, and then
+// of those behind it neither.
+void syn_shardings_build(hb_arena *a, syn_space *s);
+
+// The lists of the space built last, for the next one at the same cuts, on all boards of a pool:
+// what neither weights nor prices change. It lies in a.
+typedef struct syn_listed syn_listed;
+syn_listed *syn_listed_new(hb_arena *a);
 
 #endif

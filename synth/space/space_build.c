@@ -91,13 +91,18 @@ static int table_times(const syn_space *s, const syn_table *t)
     return s->g->nodes.p[producer].adds ? 1 : ir_node_slots(s->g, producer);
 }
 
+// A sum's zeros are made as it wants them.
+static bool makes_zeros(const syn_space *s, const syn_table *t)
+{
+    return t->kind == SYN_EDGE_DIRECT && t->in == 0 &&
+           s->g->nodes.p[s->kinds->a_node[t->consumer]].adds;
+}
+
 static double *edge_table(hb_arena *a, const syn_space *s, const syn_table *t, const syn_states *st)
 {
     double *table = one_table(a, s, t, st);
     int n = table_times(s, t), size = 0;
-    // A sum's zeros are made as it wants them.
-    bool zeros = t->kind == SYN_EDGE_DIRECT && t->in == 0 &&
-                 s->g->nodes.p[s->kinds->a_node[t->consumer]].adds;
+    bool zeros = makes_zeros(s, t);
     if (n == 1 && !zeros) return table;
     if (t->kind == SYN_EDGE_MADE)
         size = s->shardings_of[t->producer]->n * s->keeps_of[t->kept]->n;
@@ -108,6 +113,87 @@ static double *edge_table(hb_arena *a, const syn_space *s, const syn_table *t, c
     for (int i = 0; i < size; i++)
         table[i] = zeros ? 0 : n * table[i];
     return table;
+}
+
+// --- what is equal stands at one place, whatever kinds it is of: the solver knows it by that ---
+
+// Lists by their bytes, which outlive this.
+typedef struct contents {
+    hb_map *number;
+    HB_VEC(const void *) first; // of its equals, by number
+} contents;
+
+typedef struct sharing {
+    hb_arena *arena;
+    const syn_space *s;
+    contents costs, ends, tables; // costs of variables and moves; states at ends of edges
+    int *moves;                   // by kind of tensor: number of its moves' costs, + 1
+    HB_VEC(const double *) table; // by number
+} sharing;
+
+// What decides a table, by numbers.
+typedef struct table_key {
+    int kind, a, b, moves, times, zeros;
+} table_key;
+
+static int number_of(sharing *x, contents *c, const void *p, size_t bytes)
+{
+    hb_str key = {p, bytes};
+    if (!c->number) c->number = hb_map_new(x->arena);
+    int number = hb_map_get(c->number, key);
+    if (number >= 0) return number;
+    hb_map_put(c->number, key, c->first.n);
+    HB_PUSH(x->arena, &c->first, p);
+    return c->first.n - 1;
+}
+
+static const double *shared_costs(sharing *x, const double *cost, int n)
+{
+    int number = number_of(x, &x->costs, cost, sizeof *cost * (size_t)n);
+    return x->costs.first.p[number];
+}
+
+// The states of an output or operand, sharding by sharding.
+static int node_end(sharing *x, int kind, int slot, bool out)
+{
+    const syn_shardings *f = x->s->shardings_of[kind];
+    int *state = hb_room(x->arena, sizeof *state, f->n + 1);
+    for (int i = 0; i < f->n; i++)
+        state[i] = out ? f->sharding[i].out[slot] : f->sharding[i].in[slot];
+    return number_of(x, &x->ends, state, sizeof *state * (size_t)f->n);
+}
+
+static int kept_end(sharing *x, int kind)
+{
+    const syn_keeps *k = x->s->keeps_of[kind];
+    return number_of(x, &x->ends, k->keep, sizeof *k->keep * (size_t)k->n);
+}
+
+static table_key key_of_table(sharing *x, const syn_table *t)
+{
+    const syn_states *st = x->s->states_of[t->tensor];
+    int *moves = &x->moves[t->tensor];
+    if (!*moves)
+        *moves = 1 + number_of(x, &x->costs, st->cost, sizeof *st->cost * (size_t)(st->n * st->n));
+    table_key key = {.kind = t->kind,
+                     .moves = *moves,
+                     .times = table_times(x->s, t),
+                     .zeros = makes_zeros(x->s, t)};
+    bool read = t->kind == SYN_EDGE_READ || t->kind == SYN_EDGE_HOME;
+    key.a = read ? kept_end(x, t->kept) : node_end(x, t->producer, t->out, true);
+    key.b = read || t->kind == SYN_EDGE_DIRECT ? node_end(x, t->consumer, t->in, false)
+                                               : kept_end(x, t->kept);
+    return key;
+}
+
+static const double *shared_table(hb_arena *a, sharing *x, const syn_table *t)
+{
+    table_key key = key_of_table(x, t);
+    int known = x->tables.first.n;
+    int at = number_of(x, &x->tables, hb_copy(x->arena, &key, sizeof key), sizeof key);
+    if (at == known)
+        HB_PUSH(x->arena, &x->table, edge_table(a, x->s, t, x->s->states_of[t->tensor]));
+    return x->table.p[at];
 }
 
 // Two facts that leave a pinned tensor no state: its pins, or a pin and the strategy.
@@ -141,8 +227,8 @@ static bool build_lists(hb_arena *a, syn_space *s, hb_str *why)
         s->states_of[i] = syn_states_build(a, s, k->a_tensor[i]);
     for (int t = 0; t < g->tensors.n; t++)
         s->states[t] = s->states_of[k->tensor[t]];
+    syn_shardings_build(a, s);
     for (int i = 0; i < k->n_nodes; i++) {
-        s->shardings_of[i] = syn_shardings_build(a, s, k->a_node[i]);
         if (s->shardings_of[i]->n > 0) continue;
         *why = hb_fmt(a, "strategy %s leaves no sharding for %.*s", syn_strategy_name(s->strategy),
                       HB_ARG(g->nodes.p[k->a_node[i]].name));
@@ -189,18 +275,27 @@ static void build_problem(hb_arena *a, syn_space *s)
     const syn_kinds *k = s->kinds;
     int *domain = HB_ARRAY(a, int, k->n_vars + 1);
     const double **unary = hb_alloc(a, sizeof *unary * (size_t)(k->n_vars + 1));
+    sharing x = {.arena = hb_arena_new(), .s = s};
+    x.moves = HB_ARRAY(x.arena, int, k->n_tensors + 1);
+    const double **of_node = hb_alloc(x.arena, sizeof *of_node * (size_t)(k->n_nodes + 1)),
+                 **of_kept = hb_alloc(x.arena, sizeof *of_kept * (size_t)(k->n_kept + 1));
+    for (int i = 0; i < k->n_nodes; i++)
+        of_node[i] = shared_costs(&x, s->shardings_of[i]->cost, s->shardings_of[i]->n);
+    for (int i = 0; i < k->n_kept; i++)
+        of_kept[i] = shared_costs(&x, s->keeps_of[i]->cost, s->keeps_of[i]->n);
     for (int n = 0; n < g->nodes.n; n++) {
         domain[k->node_var[n]] = s->shardings[n]->n;
-        unary[k->node_var[n]] = s->shardings[n]->cost;
+        unary[k->node_var[n]] = of_node[k->node[n]];
     }
     for (int t = 0; t < g->tensors.n; t++)
         if (k->tensor_var[t] >= 0) {
             domain[k->tensor_var[t]] = s->keeps[t]->n;
-            unary[k->tensor_var[t]] = s->keeps[t]->cost;
+            unary[k->tensor_var[t]] = of_kept[k->kept[t]];
         }
     const double **table = hb_alloc(a, sizeof *table * (size_t)(k->n_tables + 1));
     for (int i = 0; i < k->n_tables; i++)
-        table[i] = edge_table(a, s, &k->table[i], s->states_of[k->table[i].tensor]);
+        table[i] = shared_table(a, &x, &k->table[i]);
+    hb_arena_free(x.arena);
     ms_edge *edge = HB_ARRAY(a, ms_edge, k->n_edges + 1);
     for (int i = 0; i < k->n_edges; i++)
         edge[i] = (ms_edge){k->edge[i].a, k->edge[i].b, table[k->edge[i].table]};

@@ -147,6 +147,19 @@ const syn_strategy_row *syn_strategy_of(syn_strategy s)
     return &rows[s];
 }
 
+syn_strategy syn_strategy_like(syn_strategy s)
+{
+    const syn_strategy_row *y = syn_strategy_of(s);
+    for (syn_strategy like = 0; like < s; like++) {
+        const syn_strategy_row *x = &rows[like];
+        if (x->may_cut == y->may_cut && x->may_keep == y->may_keep && x->params == y->params &&
+            x->prefer_cut == y->prefer_cut && x->rank == y->rank && x->may_move == y->may_move &&
+            x->buckets == y->buckets && x->multi_hop == y->multi_hop && x->one_axis == y->one_axis)
+            return like;
+    }
+    return s;
+}
+
 const char *syn_strategy_name(syn_strategy s)
 {
     return syn_strategy_of(s)->name;

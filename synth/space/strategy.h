@@ -67,6 +67,8 @@ typedef struct syn_strategy_row {
 } syn_strategy_row;
 
 const syn_strategy_row *syn_strategy_of(syn_strategy s);
+// The first that has the same to choose from: another starting ratio is all that tells them apart.
+syn_strategy syn_strategy_like(syn_strategy s);
 const char *syn_strategy_name(syn_strategy s); // "auto", "dp-even", ...
 bool syn_strategy_parse(hb_str s, syn_strategy *out);
 syn_strategy syn_strategy_named(const char *name); // of a name that is in the table

@@ -378,6 +378,29 @@ START_TEST(kernels_give_the_same_bits)
 }
 END_TEST
 
+// The first of the least cells of each row, also where none is finite.
+START_TEST(kernels_find_the_same_cells)
+{
+    state = 31;
+    for (int round = 0; round < 400; round++) {
+        int rows = 1 + (int)draw(9), cols = 1 + (int)draw(40);
+        double *p = HB_ARRAY(arena, double, rows *cols);
+        int *at = HB_ARRAY(arena, int, rows);
+        for (int i = 0; i < rows * cols; i++)
+            p[i] = draw(4) ? draw(3) : HUGE_VAL;
+        for (int which = 0; ms_kernels_of(which); which++) {
+            ms_kernels_of(which)->cheapest(at, p, rows, cols);
+            for (int i = 0; i < rows; i++) {
+                int first = 0;
+                for (int k = 1; k < cols; k++)
+                    if (p[i * cols + k] < p[i * cols + first]) first = k;
+                ck_assert_int_eq(at[i], first);
+            }
+        }
+    }
+}
+END_TEST
+
 // A variable's visit: what it hands to its edges, and what it leaves of its own.
 START_TEST(kernels_visit_alike)
 {
@@ -464,6 +487,7 @@ int main(void)
     tcase_add_test(c, too_large_is_said);
     tcase_add_test(c, equal_parts_are_solved_once);
     tcase_add_test(c, kernels_give_the_same_bits);
+    tcase_add_test(c, kernels_find_the_same_cells);
     tcase_add_test(c, kernels_visit_alike);
     tcase_add_exit_test(c, nan_is_a_bug, 4);
     tcase_add_exit_test(c, nan_is_a_bug_of_the_dual_too, 4);
