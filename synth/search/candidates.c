@@ -660,7 +660,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     // From a price that may do to ones that mostly do.
     double usual = (out->share > SYN_PRICE_SHORTAGE ? SYN_PRICE_SHORT : SYN_PRICE_USUAL) * step;
     double rise = o.price > 0 ? SYN_PRICE_AGAIN * o.price : usual / SYN_PRICE_FIRST;
-    double enough = p->spare && !p->best.program ? HUGE_VAL : usual;
+    double enough = p->spare && (!is_auto || !p->best.program) ? HUGE_VAL : is_auto ? usual : 0;
     for (; !out->fits && rise < SYN_PRICE_MOST * step && !pool_out_of_time(p);
          rise *= SYN_PRICE_RISE) {
         if (is_auto && p->best.program && step > SYN_HOPELESS * p->best.sec) break;
@@ -670,7 +670,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
         if (out->share < SYN_NEARLY_FITS) hope = fmin(hope, out->sec);
         o.price = high = rise;
         if (!search(p, &o, out, &next)) return true;
-        bool stuck = (rise >= enough || !is_auto) && next.share > SYN_PRICE_STUCK * out->share;
+        bool stuck = rise >= enough && next.share > SYN_PRICE_STUCK * out->share;
         *out = next;
         pool_forget(p, keep, out);
         if (!stuck || out->fits) continue;
