@@ -101,6 +101,7 @@ typedef struct pool {
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
     double work;    // states of all searches
+    double fixing;  // of these, of searches with states fixed
     double spared;  // states of looks at sets of devices that were left
     bool cut_short; // fewer devices were not tried, for its sake
 } pool;
