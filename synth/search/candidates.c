@@ -151,14 +151,20 @@ static void note_board(pool *p, const candidate *c)
     if (b->near <= 0 || near < b->near) b->near = near;
 }
 
-// Among the fastest of different meshes?
+// On one mesh, and both of searches in which transfers may hide, or both of others.
+static bool alike(const candidate *a, const candidate *b)
+{
+    return a->space->mesh == b->space->mesh && !a->space->slack == !b->space->slack;
+}
+
+// Among the fastest that are not alike?
 static void note_mesh(pool *p, const candidate *c)
 {
     candidate *of = p->of_mesh;
     int at = 0, slowest = 0;
     bool wanted = c->fits && c->space->strategy == SYN_AUTO && c->space->mesh->n_ranks > 1;
     if (!wanted || p->most_of_mesh == 0) return;
-    while (at < p->n_of_mesh && of[at].space->mesh != c->space->mesh) {
+    while (at < p->n_of_mesh && !alike(&of[at], c)) {
         if (of[at].sec > of[slowest].sec) slowest = at;
         at++;
     }

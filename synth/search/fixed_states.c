@@ -192,13 +192,22 @@ static bool is_so(const fixing *f, int at, int state, bool alone)
     return so;
 }
 
-// All of a kind together, or each alone.
-static void search_all(fixing *f, bool alone)
+// What is tried in turn: each alone where all of a kind together bring nothing, as there are many
+// of them; updates where states bring nothing.
+typedef enum { STATES, STATES_ALONE, UPDATES, UPDATES_ALONE, N_PHASES } phase;
+
+static bool is_alone(phase x)
 {
+    return x == STATES_ALONE || x == UPDATES_ALONE;
+}
+
+static void search_all(fixing *f, phase x)
+{
+    bool alone = is_alone(x), updates = x >= UPDATES;
     f->round++;
     for (int k = 0; k < f->list.n && !enough(f); k++) {
         const choosable *o = &f->list.p[k];
-        if (alone ? o->n_alike == 1 : o->n_alike == 0) continue;
+        if ((alone ? o->n_alike == 1 : o->n_alike == 0) || updates != (o->node >= 0)) continue;
         for (int i = 0; i < o->n && !enough(f); i++)
             if (!is_so(f, k, i, alone))
                 search_fixed(f, (found_plan){.at = k, .state = i, .alone = alone});
@@ -292,6 +301,15 @@ static void fix_others(fixing *f, double sec)
     hb_arena_free(scratch);
 }
 
+// Were states fixed in the same plan, as another search found it?
+static bool was_fixed(pool *p, double sec)
+{
+    for (int i = 0; i < p->fixed.n; i++)
+        if (fabs(p->fixed.p[i] - sec) <= SYN_ROUNDING * sec) return true;
+    HB_PUSH(p->arena, &p->fixed, sec);
+    return false;
+}
+
 bool pool_fix_states(pool *p)
 {
     const syn_program *before = p->best.program;
@@ -301,7 +319,7 @@ bool pool_fix_states(pool *p)
     // Where nothing is sent all devices do the same.
     bool same = before && t->comm <= 0 && before->mesh->n_ranks > 1,
          waits = before && t->comm - t->hidden >= SYN_HIDE_WAITS * t->total;
-    if (!(waits || same) || f.s->strategy != SYN_AUTO) return false;
+    if (!(waits || same) || f.s->strategy != SYN_AUTO || was_fixed(p, f.best.sec)) return false;
     if (same) f.far = SYN_FIX_SAME;
     f.more = fmax(SYN_FIX_WORK * (p->work - p->fixing + p->spared), SYN_FIX_LEAST);
     f.work = p->work + f.more;
@@ -311,16 +329,15 @@ bool pool_fix_states(pool *p)
     list_all(&f);
     p->b = pool_board_of(p, f.s->mesh);
     p->held = &f.best;
-    // Each alone where all of a kind together bring nothing: there are many of them. Not of a
-    // second plan of a mesh while another one is ahead.
-    for (bool alone = false; !enough(&f);) {
+    for (phase x = STATES; x < N_PHASES && !enough(&f);) {
         double sec = f.best.sec;
-        search_all(&f, alone);
+        search_all(&f, x);
         bool better = simulate_found(&f);
         if (better) fix_others(&f, sec);
         if (f.best.sec < sec * (1 - SYN_FIX_GAIN)) f.work = fmax(f.work, p->work + f.more);
-        if (alone && !better) break;
-        alone = !better;
+        x = better ? STATES : x + 1;
+        // None alone in a second plan of a mesh while another one is ahead.
+        if (is_alone(x) && f.s->slack && f.best.sec > p->ahead) x++;
     }
     p->fixing += p->work - begin;
     p->held = NULL;
