@@ -334,7 +334,8 @@ bool pool_fix_states(pool *p)
         search_all(&f, x);
         bool better = simulate_found(&f);
         if (better) fix_others(&f, sec);
-        if (f.best.sec < sec * (1 - SYN_FIX_GAIN)) f.work = fmax(f.work, p->work + f.more);
+        if (f.best.sec < sec * (1 - SYN_FIX_GAIN))
+            f.work = fmin(begin + SYN_FIX_MOST * f.more, fmax(f.work, p->work + f.more));
         x = better ? STATES : x + 1;
         // None alone in a second plan of a mesh while another one is ahead.
         if (is_alone(x) && f.s->slack && f.best.sec > p->ahead) x++;
