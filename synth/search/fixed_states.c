@@ -329,16 +329,21 @@ bool pool_fix_states(pool *p)
     list_all(&f);
     p->b = pool_board_of(p, f.s->mesh);
     p->held = &f.best;
+    bool any = false; // since they began anew
     for (phase x = STATES; x < N_PHASES && !enough(&f);) {
         double sec = f.best.sec;
         search_all(&f, x);
         bool better = simulate_found(&f);
         if (better) fix_others(&f, sec);
-        if (f.best.sec < sec * (1 - SYN_FIX_GAIN))
-            f.work = fmin(begin + SYN_FIX_MOST * f.more, fmax(f.work, p->work + f.more));
-        x = better ? STATES : x + 1;
+        bool much = f.best.sec < sec * (1 - SYN_FIX_GAIN);
+        if (much) f.work = fmin(begin + SYN_FIX_MOST * f.more, fmax(f.work, p->work + f.more));
+        any = any || better;
+        x++;
         // None alone in a second plan of a mesh while another one is ahead.
         if (is_alone(x) && f.s->slack && f.best.sec > p->ahead) x++;
+        if (!much && (x < N_PHASES || !any)) continue;
+        x = STATES;
+        any = false;
     }
     p->fixing += p->work - begin;
     p->held = NULL;
