@@ -405,7 +405,7 @@ static const struct kept {
     {777290, SLOWER, true, "the same"},
     {777040, SLOWER, true,
      "493 ms in place of 0.8: a machine by itself got no effort where a slow plan fits on all"},
-    {777029, 1.01, true, "open: six of ten devices or more, a device of a class at hand"},
+    {777029, 1.01, true, "open: four of five equal devices, six of six"},
     {779417, SLOWER, true,
      "updates were tried after states had no more to gain, which ended too early"},
     {779487, 1.05, true,
