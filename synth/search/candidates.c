@@ -152,14 +152,20 @@ static void note_board(pool *p, const candidate *c)
     if (b->near <= 0 || near < b->near) b->near = near;
 }
 
-// Among the fastest of different meshes?
+// On one mesh, and both of searches in which transfers may hide, or both of others.
+static bool alike(const candidate *a, const candidate *b)
+{
+    return a->space->mesh == b->space->mesh && !a->space->slack == !b->space->slack;
+}
+
+// Among the fastest that are not alike?
 static void note_mesh(pool *p, const candidate *c)
 {
     candidate *of = p->of_mesh;
     int at = 0, slowest = 0;
     bool wanted = c->fits && c->space->strategy == SYN_AUTO && c->space->mesh->n_ranks > 1;
     if (!wanted || p->most_of_mesh == 0) return;
-    while (at < p->n_of_mesh && of[at].space->mesh != c->space->mesh) {
+    while (at < p->n_of_mesh && !alike(&of[at], c)) {
         if (of[at].sec > of[slowest].sec) slowest = at;
         at++;
     }
@@ -707,7 +713,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     // From a price that may do to ones that mostly do.
     double usual = (out->share > SYN_PRICE_SHORTAGE ? SYN_PRICE_SHORT : SYN_PRICE_USUAL) * step;
     double rise = o.price > 0 ? SYN_PRICE_AGAIN * o.price : usual / SYN_PRICE_FIRST;
-    double enough = p->spare && !p->best.program ? HUGE_VAL : usual;
+    double enough = p->spare && (!is_auto || !p->best.program) ? HUGE_VAL : is_auto ? usual : 0;
     for (; !out->fits && rise < SYN_PRICE_MOST * step && !pool_out_of_time(p);
          rise *= SYN_PRICE_RISE) {
         if (is_auto && p->best.program && step > SYN_HOPELESS * p->best.sec) break;
@@ -717,7 +723,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
         if (out->share < SYN_NEARLY_FITS) hope = fmin(hope, out->sec);
         o.price = high = rise;
         if (!search(p, &o, out, &next)) return true;
-        bool stuck = (rise >= enough || !is_auto) && next.share > SYN_PRICE_STUCK * out->share;
+        bool stuck = rise >= enough && next.share > SYN_PRICE_STUCK * out->share;
         *out = next;
         pool_forget(p, keep, out);
         if (!stuck || out->fits) continue;

@@ -134,15 +134,22 @@ static void add_machines(device_sets *s, order by)
     }
 }
 
-// Of few machines half of the devices of each alone, a quarter, and so on.
+// The number of devices to be tried after k of n.
+static int next_part(int n, int k)
+{
+    return n <= SYN_FEW_DEVICES ? k - 1 : k / 2;
+}
+
+// Of few machines half of the devices of each alone, a quarter, and so on; of few devices every
+// number.
 static void add_parts_of_machines(device_sets *s)
 {
     const cl_cluster *c = s->p->m->cluster;
     for (int i = 0; i < c->n_machines && i < SYN_MACHINE_PREFIXES; i++)
-        for (int k = c->machine[i].n_ranks / 2; k > 0; k /= 2) {
+        for (int n = c->machine[i].n_ranks, k = next_part(n, n); k > 0; k = next_part(n, k)) {
             bool *keep = HB_ARRAY(s->p->arena, bool, c->n_ranks + 1);
             int first = c->machine[i].first_rank;
-            for (int n = 0; n < k; n++) {
+            for (int taken = 0; taken < k; taken++) {
                 int pick = -1;
                 for (int r = first; r < first + c->machine[i].n_ranks; r++)
                     if (!keep[r] && (pick < 0 || worth(s, r, BY_SPEED) > worth(s, pick, BY_SPEED)))

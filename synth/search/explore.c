@@ -404,6 +404,7 @@ static void finish_meshes(pool *p)
         if (p->of_mesh[i].program != p->best.program) of[n++] = p->of_mesh[i];
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
     p->most_of_mesh = 0;
+    p->ahead = HUGE_VAL;
     finish_best(p);
     // Where memory costs much another variant of the step will do better.
     if (p->best.sec > SYN_FINISH_FAR * p->quickest) n = 0;
@@ -411,6 +412,7 @@ static void finish_meshes(pool *p)
         candidate best = p->best;
         if (of[i].sec > SYN_FINISH_FAR * pool_best_known(p)) break;
         p->best = of[i];
+        p->ahead = best.sec;
         p->aside[0] = best.arena;
         pool_discounts(p);
         finish_best(p);
@@ -438,6 +440,7 @@ void pool_explore(pool *p)
     const syn_options *o = p->opt;
     p->best = p->paired = p->smallest = (candidate){0};
     p->quickest = p->unfit = p->enough = 0;
+    p->fixed.n = 0;
     p->all_careful = p->careful;
     p->other_forms = o->strategy != SYN_AUTO;
     for (int i = 0; p->spare && i < p->boards.n; i++)

@@ -7,20 +7,30 @@
 #include "synth/search/boards.h"
 #include "synth/space/space_solve.h"
 
-// What a search found with some tensors fixed.
+// What may be fixed: the state that a parameter is kept in, or the sharding of its update.
+typedef struct choosable {
+    int tensor, node; // one of them is -1
+    int var, n;       // variable of the problem; its states or shardings
+    int kind;         // of tensors or nodes
+    int n_alike;      // how many are of that kind; 0: another one stands for them
+} choosable;
+
+// What a search found with some of these fixed.
 typedef struct found_plan {
-    int tensor, state; // that were fixed
-    bool alone;        // not all of its kind
-    int *x;            // assignment of the space's variables
+    int at, state; // what was fixed
+    bool alone;    // not all of its kind
+    int *x;        // assignment of the space's variables
     double additive;
+    int round; // in which it was searched for
     bool simulated;
+    double sec; // then, if it fits; else HUGE_VAL
 } found_plan;
 
-// The costs of a variable with its tensor kept in one state alone. Tensors that are alike share
-// them, so that equal layers stay equal, and they stay where they are, for the memo.
+// The costs of a variable that is fixed. What is alike shares them, so that equal layers stay
+// equal, and they stay where they are, for the memo.
 typedef struct one_state {
-    const syn_keeps *keeps;
-    const double *all; // the variable's own costs; NULL: nothing
+    const void *domain; // keeps or shardings
+    const double *all;  // the variable's own costs; NULL: nothing
     int state;
     const double *costs; // NULL: it cannot be in that state
 } one_state;
@@ -32,7 +42,10 @@ typedef struct fixing {
     syn_space *s; // its
     ms_warm *warm;
     ms_memo *memo;
+    HB_VEC(choosable) list;
     HB_VEC(one_state) costs;
+    int round;
+    double more;          // work after a gain
     double work;          // that may be done in all
     double far;           // times the plan's additive cost: what is dearer is not simulated
     const double **unary; // of the space, but for what is fixed already
@@ -46,18 +59,64 @@ static bool is_free(const syn_space *s, int tensor)
            s->keeps[tensor]->n > 1;
 }
 
-static const double *costs_in_state(fixing *f, int tensor, int state)
+// An op that updates such a parameter, and its moments with it.
+static bool may_move(const syn_space *s, int node)
+{
+    const ir_node *n = &s->g->nodes.p[node];
+    return (ir_op_of(n->op)->flags & IR_IN_PLACE) && is_free(s, n->in[0]) &&
+           s->node_var[node] >= 0 && s->shardings[node]->n > 1;
+}
+
+static bool alike(const choosable *a, const choosable *b)
+{
+    return a->kind == b->kind && (a->node < 0) == (b->node < 0);
+}
+
+static void add(fixing *f, choosable x)
+{
+    x.n_alike = 1;
+    for (int i = 0; i < f->list.n; i++) {
+        choosable *y = &f->list.p[i];
+        if (y->n_alike == 0 || !alike(y, &x)) continue;
+        y->n_alike++;
+        x.n_alike = 0;
+    }
+    HB_PUSH(f->arena, &f->list, x);
+}
+
+static void list_all(fixing *f)
 {
     const syn_space *s = f->s;
-    int n = s->keeps[tensor]->n;
-    one_state x = {s->keeps[tensor], s->problem.unary[s->tensor_var[tensor]], state, NULL};
+    for (int t = 0; t < s->g->tensors.n; t++)
+        if (is_free(s, t))
+            add(f, (choosable){.tensor = t,
+                               .node = -1,
+                               .var = s->tensor_var[t],
+                               .n = s->states[t]->n,
+                               .kind = s->kinds->kept[t]});
+    for (int i = 0; i < s->g->nodes.n; i++)
+        if (may_move(s, i))
+            add(f, (choosable){.tensor = -1,
+                               .node = i,
+                               .var = s->node_var[i],
+                               .n = s->shardings[i]->n,
+                               .kind = s->kinds->node[i]});
+}
+
+static const double *costs_in_state(fixing *f, const choosable *o, int state)
+{
+    const syn_space *s = f->s;
+    const syn_keeps *keeps = o->node < 0 ? s->keeps[o->tensor] : NULL;
+    int n = keeps ? keeps->n : o->n;
+    one_state x = {keeps ? (const void *)keeps : s->shardings[o->node], s->problem.unary[o->var],
+                   state, NULL};
     for (int i = 0; i < f->costs.n; i++) {
         const one_state *y = &f->costs.p[i];
-        if (y->keeps == x.keeps && y->all == x.all && y->state == state) return y->costs;
+        if (y->domain == x.domain && y->all == x.all && y->state == state) return y->costs;
     }
     double *own = HB_ARRAY(f->arena, double, n);
     for (int i = 0; i < n; i++) {
-        bool is = x.keeps->keep[i].state == state;
+        bool is = keeps ? keeps->keep[i].state == state : i == state;
         own[i] = !is ? HUGE_VAL : x.all ? x.all[i] : 0;
         if (isfinite(own[i])) x.costs = own;
     }
@@ -71,20 +130,21 @@ static void keep_found(fixing *f, found_plan found)
     for (int i = 0; i < f->found.n; i++)
         if (memcmp(f->found.p[i].x, found.x, bytes) == 0) return;
     found.x = hb_copy(f->arena, found.x, bytes);
+    found.round = f->round;
+    found.sec = HUGE_VAL;
     HB_PUSH(f->arena, &f->found, found);
 }
 
-// Costs with one tensor, or all free ones of its kind, in one state, beside what is fixed already;
-// false: they cannot be.
+// Costs with one, or all of its kind, in a state, beside what is fixed already; false: they cannot
+// be.
 static bool fix(fixing *f, const found_plan *x, const double **unary)
 {
-    const syn_space *s = f->s;
-    for (int t = x->tensor; t < s->g->tensors.n; t++) {
-        bool alike = is_free(s, t) && s->kinds->kept[t] == s->kinds->kept[x->tensor];
-        if (t != x->tensor && (x->alone || !alike)) continue;
-        const double *own = costs_in_state(f, t, x->state);
+    for (int i = x->at; i < f->list.n; i++) {
+        const choosable *o = &f->list.p[i];
+        if (i != x->at && (x->alone || !alike(o, &f->list.p[x->at]))) continue;
+        const double *own = costs_in_state(f, o, x->state);
         if (!own) return false;
-        unary[s->tensor_var[t]] = own;
+        unary[o->var] = own;
     }
     return true;
 }
@@ -111,34 +171,46 @@ static void search_fixed(fixing *f, found_plan want)
     hb_arena_free(scratch);
 }
 
-// How many free parameters are of one's kind; 0: another one stands for them.
-static int n_alike(const syn_space *s, int tensor)
-{
-    int n = 0;
-    for (int t = 0; t < s->g->tensors.n; t++) {
-        if (!is_free(s, t) || s->kinds->kept[t] != s->kinds->kept[tensor]) continue;
-        if (t < tensor) return 0;
-        n++;
-    }
-    return n;
-}
-
 static bool enough(const fixing *f)
 {
     return f->p->work >= f->work || pool_out_of_time(f->p);
 }
 
-// All of a kind together, or each alone.
-static void search_all(fixing *f, bool alone)
+static int state_of(const fixing *f, const choosable *o)
 {
-    const syn_space *s = f->s;
-    for (int t = 0; t < s->g->tensors.n && !enough(f); t++) {
-        int alike = is_free(s, t) ? n_alike(s, t) : 0;
-        if (!is_free(s, t) || (alone ? alike == 1 : alike == 0)) continue;
-        for (int i = 0; i < s->states[t]->n && !enough(f); i++) {
-            bool same = f->best.choice.keep[t].state == i && (alone || alike == 1);
-            if (!same) search_fixed(f, (found_plan){.tensor = t, .state = i, .alone = alone});
-        }
+    const syn_choice *c = &f->best.choice;
+    return o->node < 0 ? c->keep[o->tensor].state : c->sharding[o->node];
+}
+
+// Is one, or are all of its kind, in a state already?
+static bool is_so(const fixing *f, int at, int state, bool alone)
+{
+    const choosable *o = &f->list.p[at];
+    bool so = state_of(f, o) == state;
+    for (int i = at + 1; i < f->list.n && so && !alone; i++)
+        so = !alike(&f->list.p[i], o) || state_of(f, &f->list.p[i]) == state;
+    return so;
+}
+
+// What is tried in turn: each alone where all of a kind together bring nothing, as there are many
+// of them; updates where states bring nothing.
+typedef enum { STATES, STATES_ALONE, UPDATES, UPDATES_ALONE, N_PHASES } phase;
+
+static bool is_alone(phase x)
+{
+    return x == STATES_ALONE || x == UPDATES_ALONE;
+}
+
+static void search_all(fixing *f, phase x)
+{
+    bool alone = is_alone(x), updates = x >= UPDATES;
+    f->round++;
+    for (int k = 0; k < f->list.n && !enough(f); k++) {
+        const choosable *o = &f->list.p[k];
+        if ((alone ? o->n_alike == 1 : o->n_alike == 0) || updates != (o->node >= 0)) continue;
+        for (int i = 0; i < o->n && !enough(f); i++)
+            if (!is_so(f, k, i, alone))
+                search_fixed(f, (found_plan){.at = k, .state = i, .alone = alone});
     }
 }
 
@@ -190,39 +262,90 @@ static bool simulate_found(fixing *f)
         c.priced = f->s->memory_price != NULL;
         const syn_program *before = p->best.program;
         if (gains(p, &c)) pool_offer(p, &c);
+        x->sec = c.fits ? c.sec : HUGE_VAL;
         if (p->best.program != before) better = x;
         settle(f, own);
         x->simulated = true;
         n++;
     }
-    if (better) (void)fix(f, better, f->unary);
+    if (!better) return false;
+    (void)fix(f, better, f->unary);
     f->best = p->best;
-    return better != NULL;
+    return true;
+}
+
+static int faster(const void *x, const void *y)
+{
+    const found_plan *a = x, *b = y;
+    return (a->sec > b->sec) - (a->sec < b->sec);
+}
+
+// Beside what was fixed as the best of a round, the others that were faster than before, `sec`, by
+// themselves: the fastest first, each where it gains.
+static void fix_others(fixing *f, double sec)
+{
+    hb_arena *scratch = hb_arena_new();
+    bool *done = HB_ARRAY(scratch, bool, f->list.n + 1);
+    found_plan *of = HB_ARRAY(scratch, found_plan, f->found.n + 1);
+    int n = 0;
+    for (int i = 0; i < f->found.n; i++)
+        if (f->found.p[i].round == f->round && f->found.p[i].sec < sec) of[n++] = f->found.p[i];
+    if (n > 1) qsort(of, (size_t)n, sizeof *of, faster);
+    for (int i = 0; i < n && !enough(f); i++) {
+        bool again = i == 0 || done[of[i].at];
+        done[of[i].at] = true;
+        if (again) continue;
+        search_fixed(f, (found_plan){.at = of[i].at, .state = of[i].state, .alone = of[i].alone});
+        (void)simulate_found(f);
+    }
+    hb_arena_free(scratch);
+}
+
+// Were states fixed in the same plan, as another search found it?
+static bool was_fixed(pool *p, double sec)
+{
+    for (int i = 0; i < p->fixed.n; i++)
+        if (fabs(p->fixed.p[i] - sec) <= SYN_ROUNDING * sec) return true;
+    HB_PUSH(p->arena, &p->fixed, sec);
+    return false;
 }
 
 bool pool_fix_states(pool *p)
 {
     const syn_program *before = p->best.program;
+    double begin = p->work;
     fixing f = {.p = p, .best = p->best, .s = p->best.space, .far = SYN_FIX_FAR};
     const cost_timeline *t = &f.best.timeline;
     // Where nothing is sent all devices do the same.
     bool same = before && t->comm <= 0 && before->mesh->n_ranks > 1,
          waits = before && t->comm - t->hidden >= SYN_HIDE_WAITS * t->total;
-    if (!(waits || same) || f.s->strategy != SYN_AUTO) return false;
+    if (!(waits || same) || f.s->strategy != SYN_AUTO || was_fixed(p, f.best.sec)) return false;
     if (same) f.far = SYN_FIX_SAME;
-    f.work = p->work + fmax(SYN_FIX_WORK * (p->work + p->spared), SYN_FIX_LEAST);
+    f.more = fmax(SYN_FIX_WORK * (p->work - p->fixing + p->spared), SYN_FIX_LEAST);
+    f.work = p->work + f.more;
     f.arena = hb_arena_new();
     f.memo = ms_memo_new(f.arena);
     f.unary = hb_copy(f.arena, f.s->problem.unary, sizeof *f.unary * (size_t)f.s->problem.n_vars);
+    list_all(&f);
     p->b = pool_board_of(p, f.s->mesh);
     p->held = &f.best;
-    // Each alone where all of a kind together bring nothing: there are many of them.
-    for (bool alone = false; !enough(&f);) {
-        search_all(&f, alone);
+    bool any = false; // since they began anew
+    for (phase x = STATES; x < N_PHASES && !enough(&f);) {
+        double sec = f.best.sec;
+        search_all(&f, x);
         bool better = simulate_found(&f);
-        if (alone && !better) break;
-        alone = !better;
+        if (better) fix_others(&f, sec);
+        bool much = f.best.sec < sec * (1 - SYN_FIX_GAIN);
+        if (much) f.work = fmin(begin + SYN_FIX_MOST * f.more, fmax(f.work, p->work + f.more));
+        any = any || better;
+        x++;
+        // None alone in a second plan of a mesh while another one is ahead.
+        if (is_alone(x) && f.s->slack && f.best.sec > p->ahead) x++;
+        if (!much && (x < N_PHASES || !any)) continue;
+        x = STATES;
+        any = false;
     }
+    p->fixing += p->work - begin;
     p->held = NULL;
     hb_arena_free(f.arena);
     pool_forget(p, NULL, NULL);

@@ -1,6 +1,7 @@
-// States fixed by hand: what the best plan keeps parameters in is changed, one parameter after the
-// other and all that are alike together, and everything else is chosen again. The additive model
-// likes each of these plans a little less; the simulator may like one more. So what a pin
+// States fixed by hand: what the best plan keeps parameters in, and how it updates them, is
+// changed, one after the other and all that are alike together, and everything else is chosen
+// again. The additive model likes each of these plans a little less; the simulator may like one
+// more. So what a pin
 // (`hapc --pin`) asks for is hardly ever faster than the plan without it.
 
 #ifndef HAP_SYNTH_FIXED_STATES_H

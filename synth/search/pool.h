@@ -64,8 +64,8 @@ typedef struct pool {
     hb_stop *stop;    // pool_out_of_time of this pool; never, once it is gone
     candidate best;   // fastest without pairs that fits
     candidate paired; // fastest with pairs that fits
-    // Of the meshes with the fastest plans that fit: each one's, of no strategy but `auto`; none
-    // while nothing wants them.
+    // Of the meshes with the fastest plans that fit: each one's, of no strategy but `auto`, and
+    // that of searches in which transfers may hide; none while nothing wants them.
     candidate of_mesh[SYN_FINISHED];
     int n_of_mesh, most_of_mesh;
     const candidate *held;    // must not be forgotten either; NULL: none
@@ -102,10 +102,13 @@ typedef struct pool {
     int n_whole;
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
-    double work;      // states of all searches
-    double spared;    // states of looks at sets of devices that were left, and of equal proposals
-    double most_work; // states; 0: any number
-    bool cut_short;   // fewer devices were not tried, for its sake
+    double work;          // states of all searches
+    HB_VEC(double) fixed; // seconds of plans in which states were fixed
+    double fixing;        // of these, of searches with states fixed
+    double ahead;         // seconds of the best plan that is finished already; HUGE_VAL: none is
+    double spared;        // states of looks at sets of devices that were left, of equal proposals
+    double most_work;     // states; 0: any number
+    bool cut_short;       // fewer devices were not tried, for its sake
 } pool;
 
 // Of best and paired the faster one.

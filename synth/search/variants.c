@@ -634,13 +634,18 @@ void planner_variants(planner *p)
     p->turn_end = 0;
     if (!planner_fits(p) && p->bar <= 0) pursue_later(p);
     p->loose = false;
-    if (p->bar > 0) return;
+    bool leads = planner_fits(p) && p->plain_sec < p->bar;
+    if (p->bar > 0 && !leads && p->bar < p->quickest * SYN_TIGHT_FAR) return;
     // With every effort the step as it is may fit, too, and be quicker than others, or the only
-    // one.
-    bool far = p->plain_sec > p->quickest * SYN_TIGHT_FAR;
+    // one. Of sets of devices alone that is tried with the one that leads, and with those that
+    // would be far ahead with more memory.
+    bool far = p->bar > 0 || p->plain_sec > p->quickest * SYN_TIGHT_FAR;
+    int vain = p->no_gain;
+    p->no_gain = 0;
     if (!plain_fits &&
         (!planner_fits(p) || first_share <= (far ? SYN_EFFORT_FAR : SYN_EFFORT_SHARE)))
         planner_plan(p, first, x.least, NULL);
+    p->no_gain = vain;
     if (p->best.status != SYN_INFEASIBLE) return;
     // None fits: now what took least.
     for (int i = 0; i < p->wishes.n; i++)
