@@ -102,6 +102,16 @@ static void lose(watch *w, int rank)
     w->out->rank = rank;
 }
 
+static void say_died(watch *w, int rank)
+{
+    w->said = false; // what another one said is what follows from it
+    if (w->banner_signal > 0)
+        watch_say(w, "%s: the process died (signal %d, %s)", watch_place(w, rank).p,
+                  w->banner_signal, signal_text(w->banner_signal));
+    else
+        watch_say(w, "%s: the process died", watch_place(w, rank).p);
+}
+
 // A device that fails shows as the one rank that ends itself with a message; where all do so, as
 // for a loss that is no number, none is lost.
 static void look_for_quit(watch *w, int code)
@@ -137,8 +147,10 @@ static int how_it_ended(watch *w, int status)
     int rank = w->banner_rank;
     // One that a signal ended, though another one, which lost it, was the first to speak.
     if (w->said && rank >= 0 && rank < w->j->n_ranks && w->banner_signal > 0 &&
-        !watch_has_ended(&w->beat[rank]))
+        !watch_has_ended(&w->beat[rank])) {
+        say_died(w, rank);
         lose(w, rank);
+    }
     for (int r = 0; r < w->j->n_ranks && rank < 0 && w->banner_pid > 0; r++)
         if (w->beat[r].pid == w->banner_pid) rank = r;
     if (rank < 0) rank = w->dead;
@@ -149,11 +161,7 @@ static int how_it_ended(watch *w, int status)
         return CLI_FAILED;
     }
     if (!w->said && rank >= 0 && rank < w->j->n_ranks) {
-        if (w->banner_signal > 0)
-            watch_say(w, "%s: the process died (signal %d, %s)", watch_place(w, rank).p,
-                      w->banner_signal, signal_text(w->banner_signal));
-        else
-            watch_say(w, "%s: the process died", watch_place(w, rank).p);
+        say_died(w, rank);
         lose(w, rank);
         return CLI_FAILED;
     }

@@ -226,6 +226,43 @@ cc -c -o "$work/early.o" "$work/early.c" || exit 1
 sed 's/raise(SIGSTOP)/execl("\/bin\/sleep", "sleep", "100", (char *)NULL)/; s/<signal.h>/<unistd.h>/' "$work/early.c" >"$work/gone_early.c"
 cc -c -o "$work/gone_early.o" "$work/gone_early.c" || exit 1
 [ "$n" = 1 ] || broken "gone early" '^rank 1 host .* before its first call: the process died$' CC="cc $work/gone_early.o"
+# A rank that loses another one by its network speaks before mpirun says who died: both are said.
+cat >"$work/loses.c" <<S
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *speak(void *none)
+{
+    while (access("$work/lost", F_OK) != 0)
+        usleep(1000);
+    fprintf(stderr, "rank 0 host here step 1: the connection is closed by its peer\\n");
+    return none;
+}
+__attribute__((constructor)) static void begin(void)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    pthread_t t;
+    if (rank && atoi(rank) == 0) pthread_create(&t, NULL, speak, NULL);
+}
+S
+cc -c -o "$work/loses.o" "$work/loses.c" || exit 1
+if [ "$n" -gt 1 ]; then
+    export CC="cc -pthread $work/loses.o"
+    start
+    unset CC
+    victim=$(ranks | tail -n 1)
+    rank=$(grep -l "^$victim " "$work"/hapc-??????/rank.* | sed 's/.*rank\.//')
+    touch "$work/lost"
+    for _ in $(seq 100); do grep -q 'closed by its peer' "$work/err" && break; sleep 0.1; done
+    kill -9 "$victim"
+    wait "$run_pid"
+    code=$?
+    run_pid=
+    [ $code = 5 ] && grep -q '^rank 0 host here step 1: the connection is closed by its peer$' "$work/err" &&
+        grep -q "^rank $rank host .*: the process died (signal 9, Killed)$" "$work/err" ||
+        fail "lost by another: exit $code: $(cat "$work/err")"
+fi
 # hapc itself is killed while it compiles: the compiler ends with it.
 if [ "$backend" = cpu ]; then
     printf '#!/bin/sh\n[ "$1" = --version ] && exec cc --version\necho $$ >"%s/compiles"\nexec sleep 100\n' "$work" >"$work/slow_cc"
