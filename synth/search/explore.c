@@ -17,9 +17,12 @@
 // more with rows that let the slowest end soonest, if they are others.
 static void follow_level(pool *p, syn_starting_ratio starting)
 {
-    p->b->partitions->level = true;
+    board *b = p->b;
+    double price = b->price;
+    b->partitions->level = true;
     pool_follow(p, starting);
-    p->b->partitions->level = false;
+    b->partitions->level = false;
+    b->price = price;
 }
 
 // Meshes over one set of devices, the boards first_board .. first_board + n - 1: first a plan on

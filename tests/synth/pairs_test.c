@@ -501,15 +501,16 @@ static void refuse_all(const planned *p, refusals *s)
 }
 
 // Columns [3 4 e] of 16 x 32 rows become rows: a message has 12 runs a row. At 100 ns each
-// they are what the transfer takes.
+// they are what the transfer takes. The first block's rows are whole, or a gather of them may be in
+// the pair in its place.
 START_TEST(short_stretches_of_an_all_to_all)
 {
     planned p = {0};
     read_example(&p, "gpt2-tiny", "laptop-peers", 16);
     hb_diag *d = hb_diag_new(p.a);
-    hb_str pin[3] = {HB_STR("transformer.h.*.ln_1=R"), HB_STR("transformer.h.*.attn.c_attn=S(e)"),
-                     HB_STR("transformer.h.*.attn.sdpa=S(0)")};
-    search(&p, SYN_AUTO, syn_pins_read(p.a, p.g, p.f, pin, 3, d), false);
+    hb_str pin[4] = {HB_STR("transformer.h.*.ln_1=R"), HB_STR("transformer.h.*.attn.c_attn=S(e)"),
+                     HB_STR("transformer.h.*.attn.sdpa=S(0)"), HB_STR("transformer.add=R")};
+    search(&p, SYN_AUTO, syn_pins_read(p.a, p.g, p.f, pin, 4, d), false);
     ck_assert_int_eq(p.r.status, SYN_OK);
     syn_program *s = p.r.program;
     syn_pair *x = NULL;

@@ -65,6 +65,23 @@ static world found_by(hb_arena *a, ir_graph *g, cl_cluster *c, cost_curves *curv
     return w;
 }
 
+// The plan with states that are asked for; what is found unasked is no slower.
+static void ask_for(world *w, int n, const char *const *pin)
+{
+    hb_diag *d = hb_diag_new(w->a);
+    hb_str *text = HB_ARRAY(w->a, hb_str, n);
+    double unasked = w->sec;
+    for (int i = 0; i < n; i++)
+        text[i] = hb_str_c(w->a, pin[i]);
+    syn_options o = syn_default_options();
+    o.all_devices = true;
+    o.pins = syn_pins_read(w->a, w->g, w->f, text, n, d);
+    hb_diag_print(d, stderr);
+    ck_assert_ptr_nonnull(o.pins);
+    w->sec = plan(w, &o, &w->p);
+    ck_assert_msg(unasked <= w->sec, "%.6g ms unasked, %.6g ms", unasked * 1e3, w->sec * 1e3);
+}
+
 static world found(hb_arena *a, ir_graph *g, cl_cluster *c)
 {
     return found_by(a, g, c, NULL);
@@ -551,6 +568,9 @@ START_TEST(machines_and_devices)
     alike(d, 8, (device){0.4, 10, 10, 20, 0});
     world w = found(a, small_mlp(a, 4096, 5, (int64_t[]){256, 2048, 256, 2048, 256, 64}),
                     in_world(0, small_cluster(a, 2, 4, d, 2, 200)));
+    // Unasked, the second pair is cut by rows alone: 0.8 % faster.
+    static const char *const asked[] = {"w0=R,S(1)", "w1=R,S(0)", "w2=R,S(1)", "w3=R,S(0)"};
+    ask_for(&w, 4, asked);
     ck_assert_int_eq(w.p->mesh->n_axes, 2);
     static const char *const pairs[2][4] = {{"w0", "w1", "f0", "f1"}, {"w2", "w3", "f2", "f3"}};
     for (int i = 0; i < 2; i++) {
@@ -670,6 +690,8 @@ START_TEST(gather_forms_measured)
             d[k].mib /= row[i].launch_overhead;
         world w = found_by(a, small_mlp(a, 2048, 4, (int64_t[]){512, 512, 512, 512, 512}),
                            in_world(0, small_cluster(a, 1, 4, d, 0, 0)), curves);
+        // Unasked, equal devices keep one of the parameters whole: 3 % faster.
+        if (i == 0) ask_for(&w, 1, (const char *const[]){"w*=S(0)"});
         for (int k = 0; k < 4; k++) {
             const char *name = hb_fmt(a, "w%d", k).p;
             const syn_instr *in = fact_move(w.p, COST_ALL_GATHER, fact_value(w.p, name));
