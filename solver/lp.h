@@ -33,8 +33,9 @@ bool lp_write(const lp *p, const char *path); // CPLEX LP text
 // ties to the lower index; zero is legal. hb_assert: some weight is positive and finite.
 void lp_round(int64_t total, int64_t grain, int n, const double *weight, int64_t *out);
 // The same with the least largest part per weight: what takes longest ends soonest (the method of
-// Jefferson and D'Hondt: Balinski and Young, Fair Representation, 1982, appendix A, section 4). Of
-// few granules, largest remainders may give a slow one twice what it is good for.
+// Jefferson and D'Hondt). Parts of at most L per weight hold no more than sum floor(L weight); L is
+// the least at which that is the total. Of few granules, largest remainders may give a slow one
+// twice what it is good for.
 void lp_round_least_most(int64_t total, int64_t grain, int n, const double *weight, int64_t *out);
 
 #endif
