@@ -410,6 +410,8 @@ void hap_dispatch(hap_rank *r, const hap_op_call *c)
 {
     r->doing = hap_op_names[c->op];
     HAP_CK(r, r->in_step, "called outside the step");
+    for (int i = 0; i < c->n_out; i++)
+        HAP_CK(r, c->out[i], "output %d is NULL", i);
     if (r->pair.open) hap_pair_op(r, c);
     bool send;
     hap_sum_op(r, c);

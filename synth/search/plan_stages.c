@@ -43,6 +43,9 @@ typedef struct planner {
     syn_known_stages *known;
     const syn_pins **pins; // by stage; NULL: none
     double deadline;       // 0: none
+    // By stage: did it fit in the last variant, and did memory shape its plan? NULL: not asked for,
+    // and the first that does not fit ends the try.
+    bool *fits, *tight;
 } planner;
 
 static hb_str stage_text(const planner *x, int s, hb_str why)
@@ -202,20 +205,40 @@ static bool plan_stage(planner *x, syn_staged *p, int s, syn_staged_result *r)
                          .cluster_rank = x->rank[s],
                          .first_layer = x->wish[s].first_layer};
     if (like < s) {
-        stage->program =
-            syn_program_for(x->a, p->stage[like].program, p->cut->graph[s], stage->cluster);
+        const syn_program *q = p->stage[like].program;
+        if (q) stage->program = syn_program_for(x->a, q, p->cut->graph[s], stage->cluster);
+        if (x->tight) x->tight[s] = x->tight[like];
         p->cut->graph[s]->depth = p->cut->graph[like]->depth; // places of its ring
-        return true;
+        return q != NULL;
     }
     syn_result res = plan_graph(x, p, s, x->o->weights);
+    if (x->tight) x->tight[s] = res.tight;
     if (res.status != SYN_OK) {
         r->status = res.status;
-        r->why = stage_text(x, s, res.why);
-        r->stage = s;
+        if (r->why.n == 0) r->why = stage_text(x, s, res.why);
         return false;
     }
     stage->program = res.program;
     return true;
+}
+
+// Every stage on its machines. False where one does not fit; with `fits`, that is said of each.
+static bool plan_each(planner *x, syn_staged *p, syn_staged_result *r)
+{
+    bool all = true;
+    for (int s = 0; s < x->n; s++) {
+        hb_str why;
+        if (!ir_verify(p->cut->graph[s], &why)) {
+            r->status = SYN_FAILED_CHECK;
+            r->why = stage_text(x, s, why);
+            return false;
+        }
+        bool fits = plan_stage(x, p, s, r);
+        all = all && fits;
+        if (x->fits) x->fits[s] = fits;
+        if (!fits && (!x->fits || r->status != SYN_INFEASIBLE)) return false;
+    }
+    return all;
 }
 
 static bool sends_gradients(const syn_staged *p, int s)
@@ -362,7 +385,7 @@ static bool read_pins(planner *x, const ir_graph *g, const ir_stages *cut)
 
 static syn_staged_result plan(planner *x, const ir_graph *g)
 {
-    syn_staged_result r = {.status = SYN_INFEASIBLE, .stage = -1};
+    syn_staged_result r = {.status = SYN_INFEASIBLE};
     int *first = HB_ARRAY(x->a, int, x->n), layers = ir_layers(x->a, g, NULL);
     for (int s = 0; s < x->n; s++)
         first[s] = x->wish[s].first_layer;
@@ -371,16 +394,9 @@ static syn_staged_result plan(planner *x, const ir_graph *g)
     p->cut = ir_stages_cut(x->a, g, x->n, first, x->d);
     p->stage = HB_ARRAY(x->a, syn_stage, x->n);
     if (!p->cut || !read_pins(x, g, p->cut)) return r;
-    for (int s = 0; s < x->n; s++) {
-        hb_str why;
-        if (!ir_verify(p->cut->graph[s], &why)) {
-            r.status = SYN_FAILED_CHECK;
-            r.why = stage_text(x, s, why);
-            return r;
-        }
-        if (!plan_stage(x, p, s, &r)) return r;
+    if (!plan_each(x, p, &r)) return r;
+    for (int s = 0; s < x->n; s++)
         p->stage[s].n_layers = (s + 1 < x->n ? first[s + 1] : layers) - first[s];
-    }
     order(x, p);
     move_weights(x, p);
     r.status = SYN_OK;
@@ -388,63 +404,104 @@ static syn_staged_result plan(planner *x, const ir_graph *g)
     return r;
 }
 
-// With so many micro-batches and these blocks computed again.
-static syn_staged_result plan_variant(planner *x, int64_t k, const bool *again)
+// With so many micro-batches and these blocks computed again, if that is faster than `best`. A try
+// that leaves nothing gives its memory back.
+static bool try_variant(planner *x, int64_t k, const bool *again, syn_staged_result *best)
 {
-    ir_graph *g = ir_variant(x->a, x->step, k, again, x->d);
-    if (!g) return (syn_staged_result){.status = SYN_INFEASIBLE, .stage = -1};
-    return plan(x, g);
+    planner own = *x;
+    own.a = hb_arena_new();
+    int known = x->known->stage.n;
+    ir_graph *g = ir_variant(own.a, x->step, k, again, x->d);
+    syn_staged_result r = {.status = SYN_INFEASIBLE};
+    if (g) r = plan(&own, g);
+    bool better = !best->plan || (r.plan && r.plan->predicted_sec < best->plan->predicted_sec);
+    r.why = hb_str_n(x->a, r.why.p, r.why.n);
+    if (better) *best = r;
+    if ((r.plan && better) || x->known->stage.n > known)
+        hb_arena_join(x->a, own.a);
+    else
+        hb_arena_free(own.a);
+    return better;
 }
 
-// All blocks of a stage computed again, or none. False where nothing changes.
-static bool set_again(const planner *x, int s, bool value, bool *again)
+// All blocks of a stage computed again. False where nothing changes.
+static bool set_again(const planner *x, int s, bool *again)
 {
     int end = s + 1 < x->n ? x->wish[s + 1].first_layer : x->step->n_blocks;
     bool any = false;
     for (int b = x->wish[s].first_layer; b < end && b < x->step->n_blocks; b++) {
-        any = any || again[b] != value;
-        again[b] = value;
+        any = any || !again[b];
+        again[b] = true;
     }
     return any;
 }
 
+// Likewise of all that did not fit. False where one of them has done so.
+static bool set_unfit_again(const planner *x, bool *again)
+{
+    bool some = false;
+    for (int s = 0; s < x->n; s++) {
+        if (x->fits[s]) continue;
+        if (!set_again(x, s, again)) return false;
+        some = true;
+    }
+    return some;
+}
+
 // Stages that do not fit compute their blocks again, layers being blocks where there are such;
-// where that is asked for, others too, one after the other, while it gains.
+// where that is asked for, others too that memory shapes, one after the other, while it gains.
 static syn_staged_result plan_blocks(planner *x, int64_t k)
 {
-    if (x->o->again || x->step->n_blocks < 2) return plan_variant(x, k, x->o->again);
+    syn_staged_result best = {.status = SYN_INFEASIBLE}, first;
     bool *again = HB_ARRAY(x->a, bool, x->step->n_blocks + 1);
-    syn_staged_result best = plan_variant(x, k, again), first = best;
-    while (!best.plan && best.stage >= 0 && !over(x) && set_again(x, best.stage, true, again))
-        best = plan_variant(x, k, again);
+    bool vary = !x->o->again && x->step->n_blocks > 1;
+    size_t each = (size_t)x->n;
+    x->fits = memset(HB_ARRAY(x->a, bool, x->n), true, each);
+    x->tight = HB_ARRAY(x->a, bool, x->n);
+    (void)try_variant(x, k, vary ? again : x->o->again, &best);
+    first = best;
+    while (vary && !best.plan && best.status == SYN_INFEASIBLE && !over(x) &&
+           set_unfit_again(x, again))
+        (void)try_variant(x, k, again, &best);
     if (!best.plan) return first;
-    for (int s = 0; s < x->n && x->o->vary_blocks && !over(x); s++) {
+    bool *tight = hb_copy(x->a, x->tight, each);
+    for (int s = 0; s < x->n && vary && x->o->vary_blocks && !over(x); s++) {
         bool *other = hb_copy(x->a, again, sizeof *again * (size_t)(x->step->n_blocks + 1));
-        if (!set_again(x, s, true, other)) continue;
-        syn_staged_result r = plan_variant(x, k, other);
-        if (!r.plan || r.plan->predicted_sec >= best.plan->predicted_sec) continue;
-        best = r;
+        if (!tight[s] || !set_again(x, s, other) || !try_variant(x, k, other, &best)) continue;
+        memcpy(tight, x->tight, each);
         again = other;
     }
     return best;
 }
 
 // More and more micro-batches, until two numbers in a row do no better, or a step cannot have them.
+// Stages of different numbers are never alike: each number has memory of its own.
 static syn_staged_result choose(planner *x)
 {
     syn_staged_result best = {.status = SYN_INFEASIBLE};
-    hb_diag *said = x->d;
+    hb_arena *kept = NULL; // the best plan's
     int worse = 0;
     for (int64_t k = 1; worse < 2 && k <= x->step->batch; k *= 2) {
         if (x->step->batch % k != 0 || (best.plan && over(x))) break;
-        x->d = k > 1 ? hb_diag_new(x->a) : said;
-        syn_staged_result r = plan_blocks(x, k);
-        if (hb_diag_count(x->d) > 0) break;
+        planner own = *x;
+        own.a = hb_arena_new();
+        own.known = syn_known_stages_new(own.a);
+        own.d = k > 1 ? hb_diag_new(x->a) : x->d;
+        syn_staged_result r = plan_blocks(&own, k);
+        bool wrong = hb_diag_count(own.d) > 0;
         bool better = r.plan && (!best.plan || r.plan->predicted_sec < best.plan->predicted_sec);
-        if (better || (!best.plan && best.why.n == 0)) best = r;
+        r.why = hb_str_n(x->a, r.why.p, r.why.n);
+        if (!wrong && (better || (!best.plan && best.why.n == 0))) best = r;
+        if (!wrong && better) {
+            hb_arena_free(kept);
+            kept = own.a;
+        } else {
+            hb_arena_free(own.a);
+        }
+        if (wrong) break;
         worse = better ? 0 : best.plan ? worse + 1 : 0;
     }
-    x->d = said;
+    if (kept) hb_arena_join(x->a, kept);
     return best;
 }
 

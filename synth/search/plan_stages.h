@@ -14,8 +14,7 @@ typedef struct syn_stage_wish {
 
 typedef struct syn_staged_result {
     syn_status status;
-    hb_str why;       // INFEASIBLE: which stage, and why; FAILED_CHECK: the checker's words
-    int stage;        // that one; -1: none is to blame
+    hb_str why;       // INFEASIBLE: the first stage, and why; FAILED_CHECK: the checker's words
     syn_staged *plan; // OK
 } syn_staged_result;
 
@@ -27,8 +26,8 @@ bool syn_stage_model(hb_arena *a, const cost_model *m, const bool *device, int *
 // step: as syn_plan takes it. models, rank: by stage, as of syn_stage_model. Micro-batches as the
 // options say; 0: the number whose plan is predicted fastest, among powers of two. Blocks that are
 // computed again likewise; NULL: those of stages that do not fit otherwise and, with vary_blocks,
-// of those where that gains. Orders of slots: stage_orders.h. The plan is proved. Errors of the
-// request are added to d; then the status is SYN_INFEASIBLE.
+// of those that memory shapes and where that gains. Orders of slots: stage_orders.h. The plan is
+// proved. Errors of the request are added to d; then the status is SYN_INFEASIBLE.
 syn_staged_result syn_plan_stages(hb_arena *a, ir_graph *step, const cl_cluster *cluster, int n,
                                   const syn_stage_wish *wish, const cost_model *models,
                                   int *const *rank, const syn_options *o, hb_diag *d);

@@ -43,5 +43,22 @@ for more in 64 512 1024 1536 2048 3072 4096 6144 8192 12288 $(seq 16384 512 2457
 done
 [ $short -gt 2 ] || fail "memory was short $short times"
 [ $planned -gt 0 ] || fail "no plan with 400 MB"
+
+# Many stages with every number of micro-batches: what was tried is not kept. (211 MB where it is.)
+cat >"$work/twelve.yaml" <<'END'
+name: twelve
+machines:
+  - name: m
+    count: 12
+    devices: [{model: V100-16GB, memory: 2 GiB, count: 1}]
+    link: {bandwidth: 10 GB/s, latency: 8 us}
+network: {bandwidth: 100 Gbit/s, latency: 20 us}
+END
+stages=$(seq -s, 0 11 | sed -E 's/[0-9]+/&@m.&/g')
+(
+    ulimit -v $((least + 150000))
+    exec "$hapc" examples/gpt2/graph.json "$work/twelve.yaml" --batch 32 --stages "$stages" --json
+) >"$work/out" 2>"$work/err" || fail "12 stages: $(cat "$work/err")"
+rm "$work/twelve.yaml"
 [ -z "$(ls -A "$work" | grep -Ev '^([0-9]+|out|err)$')" ] || fail "files are left: $(ls -A "$work")"
 exit $((fails > 0))

@@ -61,6 +61,7 @@ rejects 'coll_all_gather: item 0: form EVEN on unequal shards' 's/FORM_PADDED/FO
 rejects 'coll_all_gather: there is no form FLAT' 's/FORM_PADDED/FORM_FLAT/'
 rejects 'coll_all_reduce: axis mask 2 of a mesh of 1' 's/EVERY, FORM_FLAT/AXIS(1), FORM_FLAT/'
 rejects 'coll_reduce_scatter: item 0: dst must be cut .*src f32 \[8 3\]' 's/const to\[\] = {gr, bgc}/const to[] = {g, bgc}/'
+rejects 'sub: output 0 is NULL' 's/op_sub(r, d, h, y)/op_sub(r, NULL, h, y)/'
 rejects 'sub: called outside the step' '/while (hap_next_step/i op_sub(r, d, h, y);'
 
 [ $failed = 0 ] && echo "record_program: all right"
