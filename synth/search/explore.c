@@ -448,8 +448,10 @@ void pool_explore(pool *p)
     p->other_forms = o->strategy != SYN_AUTO;
     for (int i = 0; p->spare && i < p->boards.n; i++)
         p->boards.p[i]->tried.n = 0;
-    if (p->boards.n == 0) pool_add_boards(p, p->opt->devices);
-    if (p->n_whole == 0) p->n_whole = p->boards.n;
+    if (p->boards.n == 0) { // later there may be boards of fewer devices alone
+        pool_add_boards(p, p->opt->devices);
+        p->n_whole = p->boards.n;
+    }
     for (int s = 0; s < syn_n_strategies; s++) {
         p->baseline[s] = -1;
         p->asked[s] = false;
