@@ -7,7 +7,7 @@
 
 enum { DEEPEST = 64, LONGEST_LOOP = 1 << 24 };
 
-typedef enum { GOES_ON, BREAKS, RETURNS } flow;
+typedef enum { GOES_ON, RETURNS } flow;
 
 static flow run_statement(interpreter *x);
 
@@ -245,18 +245,16 @@ static flow run_switch(interpreter *x)
 
 // --- the rest ---
 
+// Nothing stands behind a return: it would not be read.
 static flow run_block(interpreter *x)
 {
-    int n = x->n_locals, open = x->at;
+    int n = x->n_locals;
     flow f = GOES_ON;
     want_sign(x, '{');
     while (f == GOES_ON && !take_sign(x, '}'))
         f = run_statement(x);
     x->n_locals = n;
-    if (f != GOES_ON) {
-        x->at = open;
-        skip_to_end(x, '{', '}');
-    }
+    if (f != GOES_ON) want_sign(x, '}');
     return f;
 }
 
