@@ -136,6 +136,7 @@
 #define SYN_FINISHED   4     // meshes whose best plans are finished at most [set]
 #define SYN_FINISH_NODES 2000 // nodes in all these plans [tried]
 #define SYN_FINISH_FAR 1.05  // times the best: plans this slow before are not finished [tried]
+#define SYN_FINISH_LIGHT 0.05 // of the work of all searches: finishing takes little [set]
 #define SYN_FIX_BEHIND 1.01  // times the best variant: one slower has none [set]
 
 // --- ratio LP (ratios.c) ---

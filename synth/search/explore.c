@@ -398,22 +398,25 @@ static int faster_plan(const void *x, const void *y)
 }
 
 // What looks best before it is finished need not be so behind: the best plans of other meshes
-// too, those on other devices among them.
+// too, those on other devices among them. Where finishing takes little work they need to be near the
+// best as it was before that only.
 static void finish_meshes(pool *p)
 {
     candidate of[SYN_FINISHED];
     int n = 0;
+    double before = pool_best_known(p), work = p->work;
     for (int i = 0; i < p->n_of_mesh && p->best.program; i++)
         if (p->of_mesh[i].program != p->best.program) of[n++] = p->of_mesh[i];
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
     p->most_of_mesh = 0;
     p->ahead = HUGE_VAL;
     finish_best(p);
+    bool light = p->work - work < SYN_FINISH_LIGHT * SYN_WORK;
     // Where memory costs much another variant of the step will do better.
     if (p->best.sec > SYN_FINISH_FAR * p->quickest) n = 0;
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         candidate best = p->best;
-        if (of[i].sec > SYN_FINISH_FAR * pool_best_known(p)) break;
+        if (of[i].sec > SYN_FINISH_FAR * (light ? before : pool_best_known(p))) break;
         p->best = of[i];
         p->ahead = best.sec;
         p->aside[0] = best.arena;

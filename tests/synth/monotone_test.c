@@ -412,6 +412,8 @@ static const struct kept {
      "open: one block of seven computed again, which fits with every effort alone"},
     {779324, 1.025, true, "open: two micro-batches on one axis, and memory that is short"},
     {779020, 1.025, true, "open: 18 layers on seven equal devices, where latency is less"},
+    {791083, SLOWER, false,
+     "behind a plan that was finished, and no more so than before it was: two of three devices"},
     {777171, 1.01, true,
      "open: a plan with memory first, which is looked for where the pin takes memory"},
     {1047, SLOWER, true, "four of six devices of a machine, without another, were no set"},
