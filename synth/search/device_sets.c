@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/variant.h"
 #include "synth/search/lower_bound.h"
 
 static double speed(const pool *p, int rank)
@@ -350,7 +351,8 @@ static struct known_set *known_set_of(const pool *p, const bool *keep)
         if (k->set.p[i].key == key) return &k->set.p[i];
     if (!k) return NULL;
     const bool *own = hb_copy(k->arena, keep, sizeof *keep * (size_t)p->m->cluster->n_ranks);
-    HB_PUSH(k->arena, &k->set, (struct known_set){key, HUGE_VAL, HUGE_VAL, HUGE_VAL, own, false});
+    HB_PUSH(k->arena, &k->set,
+            (struct known_set){key, HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL, own, false});
     return &k->set.p[k->set.n - 1];
 }
 
@@ -360,6 +362,7 @@ bool pool_set_is_slow(const pool *p, const bool *keep)
     const struct known_set *x = known_set_of(p, keep);
     if (!x || k->best <= 0 || !isfinite(x->quickest)) return false;
     if (x->quickest > SYN_SET_SLOW * k->best) return true;
+    if (ir_saved_bytes(p->g) < x->saved) return false; // may fit now
     int quicker = 0, better = 0, fit = 0;
     for (int i = 0; i < k->set.n; i++) {
         quicker += k->set.p[i].quickest < x->quickest;
@@ -372,6 +375,7 @@ bool pool_set_is_slow(const pool *p, const bool *keep)
 void pool_note_set(const pool *p, const bool *keep, const board *b)
 {
     struct known_set *x = known_set_of(p, keep);
+    if (x) x->saved = fmin(x->saved, ir_saved_bytes(p->g));
     if (x && b->quickest > 0) x->quickest = fmin(x->quickest, b->quickest);
     if (x && b->best > 0) x->best = fmin(x->best, b->best);
     if (x && b->near > 0) x->near = fmin(x->near, b->near);

@@ -398,8 +398,8 @@ static int faster_plan(const void *x, const void *y)
 }
 
 // What looks best before it is finished need not be so behind: the best plans of other meshes
-// too, those on other devices among them. Where finishing takes little work they need to be near the
-// best as it was before that only.
+// too, those on other devices among them. Where finishing takes little work they need to be near
+// the best as it was before that only.
 static void finish_meshes(pool *p)
 {
     candidate of[SYN_FINISHED];

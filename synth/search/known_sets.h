@@ -13,6 +13,7 @@ struct known_set {
     uint64_t key;
     double quickest, best; // seconds, whether it fits or not, and of what fits; HUGE_VAL: none
     double near;           // the least of its plans, longer where they are far from fitting
+    double saved;          // least bytes that a variant keeps for its backward pass, of those noted
     const bool *keep;      // ranks of the cluster
     bool done;             // planned as if there were no other devices
 };

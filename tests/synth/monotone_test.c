@@ -414,6 +414,7 @@ static const struct kept {
     {779020, 1.025, true, "open: 18 layers on seven equal devices, where latency is less"},
     {791083, SLOWER, false,
      "behind a plan that was finished, and no more so than before it was: two of three devices"},
+    {791184, SLOWER, false, "a set that does not fit was left in variants that take less memory"},
     {777171, 1.01, true,
      "open: a plan with memory first, which is looked for where the pin takes memory"},
     {1047, SLOWER, true, "four of six devices of a machine, without another, were no set"},
