@@ -338,7 +338,7 @@ static flow run_statement(interpreter *x)
 
 void read_parameters(interpreter *x, char takes[5], const value *given)
 {
-    int n = 0, head = x->at;
+    int n = 0, head = x->at, name[4];
     want_sign(x, '(');
     do {
         if (n == 4) refuse(x, head, "so many parameters");
@@ -352,6 +352,9 @@ void read_parameters(interpreter *x, char takes[5], const value *given)
             want_word(x, W_r);
         else
             want_new_name(x);
+        name[n] = x->t.token[at].name;
+        for (int k = 0; k < n; k++)
+            if (name[k] == name[n]) refuse(x, at, "'%s' twice", name_at(x, at));
         if (given) bind(x, at, given[n]);
         takes[n++] = type;
     } while (take_sign(x, ','));
