@@ -586,6 +586,9 @@ void planner_variants(planner *p)
     bool given = o->micro_batches > 0 && o->again;
     p->loose = !o->pins && o->strategy == SYN_AUTO && !given;
     begin_turn(p);
+    // On some devices what is best on all comes first.
+    if (p->all && planner_fits(p->all) && p->all->plain->g->recomputed.n > 0)
+        planner_plan(p, chunks_of(p->all->plain->g), set_of(p->all), NULL);
     planner_plan(p, first, o->again ? o->again : none, NULL);
     if (p->least_share <= 0) return; // parameters and moments alone do not fit
     p->hopeless = p->o->worth > 0 && p->quickest >= p->o->worth;
