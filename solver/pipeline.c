@@ -23,7 +23,13 @@ typedef struct pipeline {
     pl_plan *best; // so many, on different units, ascending
     int n_tried;
     bool too_large;
+    bool any; // the first plan found is enough
 } pipeline;
+
+static bool enough(const pipeline *x)
+{
+    return x->too_large || (x->any && x->best->n > 0);
+}
 
 // Seconds that a plan must beat.
 static double worth(const pipeline *x)
@@ -647,7 +653,7 @@ static double solve(pipeline *x, double tau)
         c.head[0] = 1;
         c.any = HB_ARRAY(c.a, bool, c.n_sets);
         c.any[0] = true;
-        for (int set = 0; set < c.n_sets; set++) {
+        for (int set = 0; set < c.n_sets && !enough(x); set++) {
             walk_set(&c, set);
             int e = best_entry(&c, set);
             if (e == 0) continue;
@@ -668,7 +674,7 @@ static double solve(pipeline *x, double tau)
 // Those from number lo to hi, all of which have at least this fill.
 static void look(pipeline *x, int lo, int hi, double fill)
 {
-    if (lo > hi || x->too_large || (x->p->rounds - 1) * x->tau.p[lo] + fill >= worth(x)) return;
+    if (lo > hi || enough(x) || (x->p->rounds - 1) * x->tau.p[lo] + fill >= worth(x)) return;
     int mid = lo + (hi - lo) / 2;
     double at = solve(x, x->tau.p[mid]);
     look(x, lo, mid - 1, fmax(at, fill));
@@ -736,23 +742,40 @@ static void look_at_all(pipeline *x, int first)
     for (int k = n - 1; k > 0; k--)
         look(x, at[k - 1] + 1, at[k] - 1, fill[k]);
     int last = last_worth(x);
-    if (last <= at[n - 1] || x->too_large) return;
+    if (last <= at[n - 1] || enough(x)) return;
     double least = solve(x, x->tau.p[last]);
     look(x, at[n - 1] + 1, last - 1, least);
+}
+
+static void search(pipeline *x, double less, int n, pl_plan *out)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = (pl_plan){.sec = less};
+    x->n_best = n;
+    x->best = out;
+    look_at_all(x, x->p->rounds > 1 ? first_cover(x) : x->tau.n - 1);
 }
 
 pl_status pl_search(const pl_problem *p, double less, int n, pl_plan *out)
 {
     hb_arena *a = hb_arena_new();
     pipeline *x = open_table(a, p);
-    for (int i = 0; i < n; i++)
-        out[i] = (pl_plan){.sec = less};
-    x->n_best = n;
-    x->best = out;
-    look_at_all(x, p->rounds > 1 ? first_cover(x) : x->tau.n - 1);
+    search(x, less, n, out);
     bool large = x->too_large;
     for (int i = 0; i < n; i++)
         out[i].n_tried = x->n_tried;
     hb_arena_free(a);
     return large ? PL_TOO_LARGE : out->n > 0 ? PL_OK : PL_NONE;
+}
+
+bool pl_any(const pl_problem *p, double less)
+{
+    pl_plan plan;
+    hb_arena *a = hb_arena_new();
+    pipeline *x = open_table(a, p);
+    x->any = true;
+    search(x, less, 1, &plan);
+    bool any = plan.n > 0 && !x->too_large;
+    hb_arena_free(a);
+    return any;
 }

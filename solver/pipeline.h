@@ -73,6 +73,9 @@ typedef enum { PL_OK, PL_NONE, PL_TOO_LARGE } pl_status;
 // stage. Only plans of less than so many seconds count (INFINITY: all). NONE: there is none.
 pl_status pl_search(const pl_problem *p, double less, int n, pl_plan *out);
 
+// Is there a plan of less than so many seconds? False where the table is too large, too.
+bool pl_any(const pl_problem *p, double less);
+
 // Seconds of a plan at its slowest stage's or message's pace, or at the least of the table's that
 // it fits at, by the formula above; INFINITY if it does not fit. Fills tau, under_way and sec.
 double pl_value(const pl_problem *p, pl_plan *plan);

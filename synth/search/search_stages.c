@@ -19,6 +19,7 @@ typedef struct asked { // costs of a group that are known
 
 typedef struct found { // the quickest pipeline of one table
     pl_plan plan;
+    bool late; // if gradients are sent last: not looked for yet, plan is the other
     pl_problem *table;
     int *group; // by its options
     syn_mesh_choice *mesh;
@@ -43,6 +44,7 @@ typedef struct searcher {
     HB_VEC(asked) known;
     HB_VEC(syn_chunk *) chunks; // by power of two, twice: not again, again; NULL: not yet
     HB_VEC(found) found;        // not planned yet
+    bool parts;                 // of machines are looked at
     double best;                // of all tables
     // The best plan, where it lies, its pipeline and stages; less than which counts.
     syn_staged_result lead;
@@ -246,11 +248,10 @@ static bool memory_binds(const searcher *x, const pl_problem *p, double worth)
 {
     pl_problem roomy = *p;
     pl_option *option = hb_copy(x->a, p->option, sizeof *option * (size_t)p->n_options);
-    pl_plan plan;
     for (int i = 0; i < p->n_options; i++)
         option[i].room = INFINITY;
     roomy.option = option;
-    return pl_search(&roomy, worth, 1, &plan) == PL_OK;
+    return pl_any(&roomy, worth);
 }
 
 // Where as many micro-batches fit as stages follow, how many are under way is left to the orders.
@@ -275,31 +276,47 @@ static bool same_stages(const pl_plan *x, const pl_plan *y)
     return same;
 }
 
-// The quickest pipelines of a table: on different machines, where there are few, and the quickest
-// if no gradient is sent before its half ends, as by plans that hide their collectives.
-static pl_status find_plans(const searcher *x, const pl_problem *p, double worth, pl_plan *plan,
-                            int *n)
+// The quickest pipeline if no gradient is sent before its half ends, as in plans that hide their
+// collectives. False: there is none that is another.
+static bool find_late(found *f)
 {
-    int most = p->gap > 0 ? 1 : SYN_STAGE_OTHERS;
+    const pl_problem *p = f->table;
+    hb_arena *own = hb_arena_new();
     pl_problem late = *p;
-    pl_option *option = hb_copy(x->a, p->option, sizeof *option * (size_t)p->n_options);
-    pl_status s = pl_search(p, worth, most, plan);
-    for (*n = 0; *n < most && plan[*n].n > 0;)
-        ++*n;
-    if (s != PL_OK || most > 1) return s;
+    pl_option *option = hb_copy(own, p->option, sizeof *option * (size_t)p->n_options);
+    pl_plan last;
     for (int i = 0; i < p->n_options; i++)
         option[i].sent = option[i].backward;
     late.option = option;
-    pl_plan *last = &plan[*n];
-    if (pl_search(&late, plan->sec * SYN_STAGE_LATE, 1, last) != PL_OK) return s;
-    if (same_stages(plan, last)) return s;
-    last->sec = pl_value(p, last);
-    *n += isfinite(last->sec);
-    return s;
+    bool other = pl_search(&late, f->plan.sec * SYN_STAGE_LATE, 1, &last) == PL_OK &&
+                 !same_stages(&f->plan, &last);
+    hb_arena_free(own);
+    if (!other) return false;
+    last.sec = pl_value(p, &last);
+    leave_room(p, &last);
+    f->plan = last;
+    f->late = false;
+    return isfinite(last.sec);
+}
+
+// Notes the quickest pipelines of a table: on different machines, where there are few, else one and
+// that with gradients sent last, which takes about as much or more.
+static void note_found(searcher *x, const pl_problem *p, const pl_plan *plan, found f)
+{
+    f.table = hb_copy(x->a, p, sizeof *p);
+    for (int i = 0; i < SYN_STAGE_OTHERS && plan[i].n > 0; i++) {
+        f.plan = plan[i];
+        leave_room(p, &f.plan);
+        HB_PUSH(x->a, &x->found, f);
+    }
+    f.plan = *plan;
+    f.late = true;
+    if (p->gap > 0) HB_PUSH(x->a, &x->found, f);
 }
 
 // The quickest pipelines with these groups and micro-batches; again: stages may compute their
-// blocks again. Its seconds, INFINITY if none is near the best; then whether memory is why.
+// blocks again. Its seconds, INFINITY if none is near the best; then, if not again, whether memory
+// is why.
 static double look_at(searcher *x, const grouping *g, int64_t micro, bool again, bool *tight)
 {
     const syn_chunk *c = chunk_of(x, micro, again);
@@ -324,19 +341,14 @@ static double look_at(searcher *x, const grouping *g, int64_t micro, bool again,
                     .least_stages = 2,
                     .most_stages = IR_MAX_STAGES};
     double worth = fmin(x->lead_sec * SYN_STAGE_NEAR, x->best * SYN_STAGE_FAR);
-    pl_plan plan[SYN_STAGE_OTHERS + 1];
-    pl_status s = find_plans(x, &p, worth, plan, &n);
+    pl_plan plan[SYN_STAGE_OTHERS] = {{0}};
+    pl_status s = pl_search(&p, worth, p.gap > 0 ? 1 : SYN_STAGE_OTHERS, plan);
     say_table(x, &p, again, plan);
     if (s != PL_OK) {
-        *tight = s == PL_NONE && memory_binds(x, &p, worth);
+        *tight = !again && s == PL_NONE && memory_binds(x, &p, worth);
         return INFINITY;
     }
-    f.table = hb_copy(x->a, &p, sizeof p);
-    for (int i = 0; i < n; i++) {
-        f.plan = plan[i];
-        leave_room(&p, &f.plan);
-        HB_PUSH(x->a, &x->found, f);
-    }
+    note_found(x, &p, plan, f);
     x->best = fmin(x->best, plan->sec);
     return plan->sec;
 }
@@ -368,8 +380,9 @@ static double look_at_all(searcher *x, const grouping *g, int64_t near)
 
 static int by_seconds(const void *x, const void *y)
 {
-    double a = ((const found *)x)->plan.sec, b = ((const found *)y)->plan.sec;
-    return a < b ? -1 : a > b;
+    const found *f = x, *g = y;
+    double a = f->plan.sec, b = g->plan.sec;
+    return a < b ? -1 : a > b ? 1 : f->late - g->late;
 }
 
 // Many stages are planned as their costs were: briefly, on all devices of their machines, on the
@@ -504,6 +517,35 @@ static bool whole_leads(const searcher *x)
            isfinite(x->whole->ask(x->whole->ctx, x->lead_sec));
 }
 
+static bool has_part(const searcher *x, const found *f)
+{
+    bool part = false;
+    for (int s = 0; s < f->plan.n; s++)
+        part = part || !x->groups->of.p[f->group[f->plan.stage[s].option]].take;
+    return part;
+}
+
+// Does a pipeline count? Where there are parts, those without have been looked at.
+static bool counts(const searcher *x, const found *f)
+{
+    return f->late || !x->parts || has_part(x, f);
+}
+
+// The next pipeline to plan, number i: sorted from there on. NULL: none is near the best.
+static const found *next_found(searcher *x, int i)
+{
+    while (i < x->found.n) {
+        found *f = &x->found.p[i];
+        qsort(f, (size_t)(x->found.n - i), sizeof *f, by_seconds);
+        if (f->plan.sec > x->lead_sec * SYN_STAGE_NEAR) return NULL;
+        if (!f->late) return f;
+        if (find_late(f) && counts(x, f)) continue;
+        memmove(f, f + 1, sizeof *f * (size_t)(x->found.n - i - 1));
+        x->found.n--;
+    }
+    return NULL;
+}
+
 // Plans the quickest pipelines of tables in full, from number `first` of them on: some, or until
 // one takes about what its table says. They are out of the list then.
 static void plan_best(searcher *x, int first, bool some)
@@ -512,32 +554,24 @@ static void plan_best(searcher *x, int first, bool some)
     bool more = true;
     if (x->found.n == first) return;
     ask_whole(x);
-    found *f = x->found.p + first;
-    qsort(f, (size_t)(x->found.n - first), sizeof *f, by_seconds);
-    for (; first + n < x->found.n && n < SYN_STAGE_PLANS && more; n++) {
+    for (; n < SYN_STAGE_PLANS && more; n++) {
         if ((x->lead.plan && over(x)) || hb_diag_count(x->d) > 0) break;
-        if (f[n].plan.sec > x->lead_sec * SYN_STAGE_NEAR) break;
+        const found *f = next_found(x, first + n);
+        if (!f) break;
         hb_arena *a = hb_arena_within(x->a);
-        bool leads = try_plan(x, a, &f[n]);
-        more = some || x->planned > f[n].plan.sec * SYN_STAGE_NEAR;
+        bool leads = try_plan(x, a, f);
+        more = some || x->planned > f->plan.sec * SYN_STAGE_NEAR;
         if (!leads) {
             hb_arena_free(a);
             continue;
         }
         if (x->of_lead) hb_arena_free(x->of_lead);
         x->of_lead = a;
-        x->lead_found = f[n];
+        x->lead_found = *f;
     }
+    found *f = x->found.p + first;
     memmove(f, f + n, sizeof *f * (size_t)(x->found.n - first - n));
     x->found.n -= n;
-}
-
-static bool has_part(const searcher *x, const found *f)
-{
-    bool part = false;
-    for (int s = 0; s < f->plan.n; s++)
-        part = part || !x->groups->of.p[f->group[f->plan.stage[s].option]].take;
-    return part;
 }
 
 // The same groups and parts of machines, where what is known bounds what these may take.
@@ -551,9 +585,10 @@ static void look_at_parts(searcher *x, const grouping *machines)
     all.group.cap = all.group.n;
     if (all.units.n == 0 || over(x) || !syn_parts_of(x->groups, &all.units, add_part, &to)) return;
     x->found.n = 0;
+    x->parts = true;
     (void)look_at_all(x, &all, x->lead.plan ? x->lead_found.micro : 0);
-    for (int i = 0; i < x->found.n; i++) // others have been looked at
-        if (has_part(x, &x->found.p[i])) x->found.p[n++] = x->found.p[i];
+    for (int i = 0; i < x->found.n; i++)
+        if (counts(x, &x->found.p[i])) x->found.p[n++] = x->found.p[i];
     x->found.n = n;
     plan_best(x, 0, true);
 }
