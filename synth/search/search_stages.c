@@ -593,8 +593,19 @@ static void look_at_parts(searcher *x, const grouping *machines)
     plan_best(x, 0, true);
 }
 
-// Groups of one size after the other, the quickest pipelines of each planned at once: what is known
-// then bounds what the next may take. Then others that may be quicker still.
+// Is the quickest pipeline of those from number `first` on one of so small micro-batches that larger
+// groups, which have fewer, seldom do better: of one row a machine?
+static bool one_row(const searcher *x, int first, int machines)
+{
+    const found *best = NULL;
+    for (int i = first; i < x->found.n; i++)
+        if (!best || x->found.p[i].plan.sec < best->plan.sec) best = &x->found.p[i];
+    return best && best->micro * machines >= x->step->batch;
+}
+
+// Groups of one size after the other. The quickest pipelines of one are planned once the next size
+// does no better, or is not likely to: what is known then bounds what others may take. At the end
+// others that may be quicker still.
 static void look_at_groups(searcher *x)
 {
     double best = INFINITY;
@@ -611,6 +622,8 @@ static void look_at_groups(searcher *x)
         look_at_parts(x, &any);
         return;
     }
+    double last = INFINITY;
+    int waits = 0; // those from there on are not planned yet
     for (int n = 1; n <= most && worse < 2 && !over(x); n *= 2) {
         grouping equal = {.units = machines};
         if (!equal_groups(x, n, &equal)) return;
@@ -618,7 +631,13 @@ static void look_at_groups(searcher *x)
         double sec = look_at_all(x, &equal, 0);
         worse = sec < best ? 0 : isinf(x->best) ? worse : worse + 1;
         best = fmin(best, sec);
-        plan_best(x, before, false);
+        bool better = sec * SYN_STAGE_NEAR < last;
+        if (better) waits = before;
+        if (!better || one_row(x, before, n)) {
+            plan_best(x, waits, false);
+            waits = x->found.n;
+        }
+        last = sec;
     }
     plan_best(x, 0, true);
 }
