@@ -276,18 +276,24 @@ static bool same_stages(const pl_plan *x, const pl_plan *y)
     return same;
 }
 
-// The quickest pipeline if no gradient is sent before its half ends, as in plans that hide their
-// collectives. False: there is none that is another.
+// The table if no gradient is sent before its half ends, as in plans that hide their collectives.
+static pl_problem late_table(hb_arena *a, const pl_problem *p)
+{
+    pl_problem late = *p;
+    pl_option *option = hb_copy(a, p->option, sizeof *option * (size_t)p->n_options);
+    for (int i = 0; i < p->n_options; i++)
+        option[i].sent = option[i].backward;
+    late.option = option;
+    return late;
+}
+
+// The quickest pipeline of that. False: there is none that is another.
 static bool find_late(found *f)
 {
     const pl_problem *p = f->table;
     hb_arena *own = hb_arena_new();
-    pl_problem late = *p;
-    pl_option *option = hb_copy(own, p->option, sizeof *option * (size_t)p->n_options);
+    pl_problem late = late_table(own, p);
     pl_plan last;
-    for (int i = 0; i < p->n_options; i++)
-        option[i].sent = option[i].backward;
-    late.option = option;
     bool other = pl_search(&late, f->plan.sec * SYN_STAGE_LATE, 1, &last) == PL_OK &&
                  !same_stages(&f->plan, &last);
     hb_arena_free(own);
@@ -437,6 +443,17 @@ static ir_graph *variant_of(searcher *x, const found *f)
     return g;
 }
 
+// Seconds of a pipeline by the table if no gradient is sent early; 0: it does not fit then.
+static double late_seconds(const found *f)
+{
+    hb_arena *own = hb_arena_new();
+    pl_problem late = late_table(own, f->table);
+    pl_plan plan = f->plan;
+    double sec = pl_value(&late, &plan);
+    hb_arena_free(own);
+    return isfinite(sec) ? sec : 0;
+}
+
 static syn_staged_result plan_found(searcher *x, hb_arena *a, const found *f)
 {
     syn_staged_result r = {.status = SYN_INFEASIBLE};
@@ -450,7 +467,9 @@ static syn_staged_result plan_found(searcher *x, hb_arena *a, const found *f)
     ir_graph *v = variant_of(x, f);
     if (!v || !take_devices(x, f, wish, model, rank)) return r;
     syn_known_stages *known = x->o->pins ? syn_known_stages_new(a) : x->stages;
-    return syn_try_stages(a, v, x->m->cluster, f->plan.n, wish, model, rank, &o, known, x->d);
+    double among = many(f) ? late_seconds(f) : 0;
+    return syn_try_stages(a, v, x->m->cluster, f->plan.n, wish, model, rank, &o, among, known,
+                          x->d);
 }
 
 // Plans a pipeline in full. Whether it takes the lead.
