@@ -12,7 +12,7 @@
 typedef struct asked { // costs of a group that are known
     int group;
     int64_t micro;
-    bool again, fits;
+    bool again, fits, tight; // tight: memory shaped its plan
     pl_option costs;
     syn_mesh_choice mesh;
 } asked;
@@ -45,6 +45,7 @@ typedef struct searcher {
     HB_VEC(syn_chunk *) chunks; // by power of two, twice: not again, again; NULL: not yet
     HB_VEC(found) found;        // not planned yet
     bool parts;                 // of machines are looked at
+    bool larger_worse;          // the last groups looked at did no better than smaller ones
     double best;                // of all tables
     // The best plan, where it lies, its pipeline and stages; less than which counts.
     syn_staged_result lead;
@@ -169,18 +170,26 @@ static void set_links(const syn_group *g, pl_option *out)
     out->inside_latency = g->take ? 0 : m->link_latency;
 }
 
-static const asked *costs_of(searcher *x, int of, int64_t micro, bool again)
+static const asked *known_costs(const searcher *x, int of, int64_t micro, bool again)
 {
     for (int i = 0; i < x->known.n; i++)
         if (x->known.p[i].group == of && x->known.p[i].micro == micro &&
             x->known.p[i].again == again)
             return &x->known.p[i];
+    return NULL;
+}
+
+static const asked *costs_of(searcher *x, int of, int64_t micro, bool again)
+{
+    const asked *known = known_costs(x, of, micro, again);
+    if (known) return known;
     asked v = {.group = of, .micro = micro, .again = again};
     const syn_chunk *c = chunk_of(x, micro, again);
     const syn_group *g = &x->groups->of.p[of];
     syn_options o = *x->o;
     set_time_left(x, &o);
-    v.fits = c && syn_stage_costs(x->a, c, x->m->cluster, &g->model, &o, &v.costs, &v.mesh);
+    v.fits = c && syn_stage_costs(x->a, c, x->m->cluster, &g->model, &o, &v.costs, &v.mesh,
+                                  &v.tight);
     set_links(g, &v.costs);
     HB_PUSH(x->a, &x->known, v);
     return &x->known.p[x->known.n - 1];
@@ -210,13 +219,65 @@ static const asked *costs_as_given(searcher *x, int of, int64_t micro)
     return v;
 }
 
-// A table: the options of some groups, by their costs. again: a stage may compute its blocks again.
-static int options_of(searcher *x, const grouping *g, bool again, pl_option *option, found *f)
+// Is a group so slow that no pipeline with a stage of it takes less than so many seconds?
+static bool too_slow(searcher *x, int of, int64_t micro, double worth)
+{
+    const syn_chunk *c = isfinite(worth) ? chunk_of(x, micro, false) : NULL;
+    if (!c) return false;
+    double least = syn_stage_least(c, &x->groups->of.p[of].model);
+    return SYN_STAGE_SURE * least * (double)micro >= worth;
+}
+
+// The group of half as many machines of each kind, -1: there is none.
+static int half_of(const searcher *x, int of)
+{
+    const int *take = x->groups->of.p[of].take;
+    for (int i = 0; i < x->groups->of.n && take; i++) {
+        const int *half = x->groups->of.p[i].take;
+        bool is = half != NULL;
+        for (int k = 0; k < x->groups->kinds.n && is; k++)
+            is = 2 * half[k] == take[k];
+        if (is) return i;
+    }
+    return -1;
+}
+
+static const double *part_of(hb_arena *a, const double *v, int n, double part)
+{
+    double *own = hb_copy(a, v, sizeof *v * (size_t)(n + 1));
+    for (int i = 0; i < n; i++)
+        own[i] *= part;
+    return own;
+}
+
+// What an option takes at least, by what half of its group takes for half the rows: work for them
+// could be shared so. Once a step it may take half as long, and less memory is no matter. False: not
+// known.
+static bool least_costs(searcher *x, hb_arena *a, int of, int64_t micro, pl_option *out)
+{
+    int half = half_of(x, of), n = x->layers->n;
+    const asked *v = half >= 0 ? known_costs(x, half, 2 * micro, false) : NULL;
+    if (!v || !v->fits || v->tight) return false;
+    *out = v->costs;
+    out->forward = part_of(a, out->forward, n, SYN_STAGE_TWICE);
+    out->backward = part_of(a, out->backward, n, SYN_STAGE_TWICE);
+    out->sent = part_of(a, out->sent, n, SYN_STAGE_TWICE);
+    out->ends = part_of(a, out->ends, n, SYN_STAGE_ENDS);
+    out->width *= 2;
+    out->room = INFINITY;
+    return true;
+}
+
+// A table: the options of some groups, by their costs, without those that are too slow. again: a
+// stage may compute its blocks again.
+static int options_of(searcher *x, const grouping *g, bool again, double worth, pl_option *option,
+                      found *f)
 {
     bool given = x->o->again && x->step->n_blocks >= 2;
     int n = 0;
     for (int i = 0; i < g->group.n && !over(x); i++)
         for (int k = 0; k <= again; k++) {
+            if (k == 0 && too_slow(x, g->group.p[i], f->micro, worth)) break;
             const asked *v = given ? costs_as_given(x, g->group.p[i], f->micro)
                                    : costs_of(x, g->group.p[i], f->micro, k);
             int *take = HB_ARRAY(x->a, int, g->units.n + 1);
@@ -320,6 +381,45 @@ static void note_found(searcher *x, const pl_problem *p, const pl_plan *plan, fo
     if (p->gap > 0) HB_PUSH(x->a, &x->found, f);
 }
 
+static pl_problem table_of(const searcher *x, const grouping *g, const syn_chunk *c, int64_t micro,
+                           int n, const pl_option *option)
+{
+    return (pl_problem){.n_layers = x->layers->n,
+                        .n_kinds = g->units.n,
+                        .n_options = n,
+                        .count = g->units.count,
+                        .option = option,
+                        .border = c->border,
+                        .latency = x->m->cluster->network_latency,
+                        .rounds = (int)micro,
+                        .gap = syn_unit_sets(&g->units) <= SYN_STAGE_SETS ? 0 : SYN_STAGE_GAP,
+                        .least_stages = 2,
+                        .most_stages = IR_MAX_STAGES};
+}
+
+// Is it known, before costs are, that no pipeline takes less than so many seconds? By groups that
+// are too slow and what others take at least. Not looked at while larger groups do better.
+static bool hopeless(searcher *x, const grouping *g, int64_t micro, double worth)
+{
+    const syn_chunk *c = chunk_of(x, micro, false);
+    hb_arena *own = hb_arena_new();
+    pl_option *option = HB_ARRAY(own, pl_option, g->group.n + 1);
+    int n = 0;
+    bool known = c != NULL && x->larger_worse;
+    for (int i = 0; i < g->group.n && known; i++) {
+        int of = g->group.p[i], *take = HB_ARRAY(own, int, g->units.n + 1);
+        if (too_slow(x, of, micro, worth)) continue;
+        known = least_costs(x, own, of, micro, &option[n]) &&
+                syn_group_units(x->groups, &g->units, of, take);
+        option[n++].take = take;
+    }
+    pl_problem p = {0};
+    if (known) p = table_of(x, g, c, micro, n, option);
+    bool none = known && (n == 0 || !pl_any(&p, worth));
+    hb_arena_free(own);
+    return none;
+}
+
 // The quickest pipelines with these groups and micro-batches; again: stages may compute their
 // blocks again. Its seconds, INFINITY if none is near the best; then, if not again, whether memory
 // is why.
@@ -332,21 +432,13 @@ static double look_at(searcher *x, const grouping *g, int64_t micro, bool again,
                .mesh = HB_ARRAY(x->a, syn_mesh_choice, most),
                .again = HB_ARRAY(x->a, bool, most),
                .micro = micro};
-    int n = c ? options_of(x, g, again, option, &f) : 0;
-    *tight = c && n == 0;
-    if (n == 0) return INFINITY;
-    pl_problem p = {.n_layers = x->layers->n,
-                    .n_kinds = g->units.n,
-                    .n_options = n,
-                    .count = g->units.count,
-                    .option = option,
-                    .border = c->border,
-                    .latency = x->m->cluster->network_latency,
-                    .rounds = (int)micro,
-                    .gap = syn_unit_sets(&g->units) <= SYN_STAGE_SETS ? 0 : SYN_STAGE_GAP,
-                    .least_stages = 2,
-                    .most_stages = IR_MAX_STAGES};
     double worth = fmin(x->lead_sec * SYN_STAGE_NEAR, x->best * SYN_STAGE_FAR);
+    *tight = false;
+    if (!c || (!again && hopeless(x, g, micro, worth))) return INFINITY;
+    int n = options_of(x, g, again, worth, option, &f);
+    *tight = n == 0;
+    if (n == 0) return INFINITY;
+    pl_problem p = table_of(x, g, c, micro, n, option);
     pl_plan plan[SYN_STAGE_OTHERS] = {{0}};
     pl_status s = pl_search(&p, worth, p.gap > 0 ? 1 : SYN_STAGE_OTHERS, plan);
     say_table(x, &p, again, plan);
@@ -651,6 +743,7 @@ static void look_at_groups(searcher *x)
         worse = sec < best ? 0 : isinf(x->best) ? worse : worse + 1;
         best = fmin(best, sec);
         bool better = sec * SYN_STAGE_NEAR < last;
+        x->larger_worse = !better;
         if (better) waits = before;
         if (!better || one_row(x, before, n)) {
             plan_best(x, waits, false);
