@@ -250,9 +250,8 @@ static const double *part_of(hb_arena *a, const double *v, int n, double part)
     return own;
 }
 
-// What an option takes at least, by what half of its group takes for half the rows: work for them
-// could be shared so. Once a step it may take half as long, and less memory is no matter. False: not
-// known.
+// What an option takes at least, or nearly, by what half of its group takes for half the rows: work
+// could be shared so. Memory is no matter. False: not known.
 static bool least_costs(searcher *x, hb_arena *a, int of, int64_t micro, pl_option *out)
 {
     int half = half_of(x, of), n = x->layers->n;
@@ -262,7 +261,6 @@ static bool least_costs(searcher *x, hb_arena *a, int of, int64_t micro, pl_opti
     out->forward = part_of(a, out->forward, n, SYN_STAGE_TWICE);
     out->backward = part_of(a, out->backward, n, SYN_STAGE_TWICE);
     out->sent = part_of(a, out->sent, n, SYN_STAGE_TWICE);
-    out->ends = part_of(a, out->ends, n, SYN_STAGE_ENDS);
     out->width *= 2;
     out->room = INFINITY;
     return true;
