@@ -450,7 +450,7 @@ static double look_at(searcher *x, const grouping *g, int64_t micro, bool again,
 }
 
 // Fewer and fewer micro-batches, from one row a machine on, or from so many times `near`, until two
-// numbers do no better; as many as `near` are looked at (0: none is).
+// numbers do no better, or one is far behind; as many as `near` are looked at (0: none is).
 static double look_at_all(searcher *x, const grouping *g, int64_t near)
 {
     double best = INFINITY;
@@ -465,7 +465,8 @@ static double look_at_all(searcher *x, const grouping *g, int64_t near)
         if ((tight || x->o->vary_blocks) && !x->o->again)
             sec = fmin(sec, look_at(x, g, k, true, &tight));
         bool ahead = isinf(x->best) || (isinf(best) && near > 0 && k > near);
-        worse = sec < best ? 0 : ahead ? worse : worse + 1;
+        bool far = sec > best * SYN_STAGE_STEEP;
+        worse = sec < best ? 0 : ahead ? worse : far ? 2 : worse + 1;
         best = fmin(best, sec);
         if (wish > 0) break;
     }
