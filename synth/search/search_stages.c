@@ -179,6 +179,16 @@ static const asked *known_costs(const searcher *x, int of, int64_t micro, bool a
     return NULL;
 }
 
+// The kind of mesh that a group's costs are looked for on: where memory is no matter, that of its
+// plan with twice the micro-batches, or without blocks computed again.
+static syn_mesh_choice mesh_for(const searcher *x, int of, int64_t micro, bool again)
+{
+    const asked *like = known_costs(x, of, 2 * micro, again);
+    if (!like && again) like = known_costs(x, of, micro, false);
+    bool known = like && like->fits && !like->tight && x->o->mesh == SYN_MESH_AUTO;
+    return known && x->groups->of.p[of].n_machines > 1 ? like->mesh : x->o->mesh;
+}
+
 static const asked *costs_of(searcher *x, int of, int64_t micro, bool again)
 {
     const asked *known = known_costs(x, of, micro, again);
@@ -187,9 +197,14 @@ static const asked *costs_of(searcher *x, int of, int64_t micro, bool again)
     const syn_chunk *c = chunk_of(x, micro, again);
     const syn_group *g = &x->groups->of.p[of];
     syn_options o = *x->o;
-    set_time_left(x, &o);
-    v.fits = c && syn_stage_costs(x->a, c, x->m->cluster, &g->model, &o, &v.costs, &v.mesh,
-                                  &v.tight);
+    o.mesh = mesh_for(x, of, micro, again);
+    for (bool more = c != NULL; more;) {
+        set_time_left(x, &o);
+        v.fits = syn_stage_costs(x->a, c, x->m->cluster, &g->model, &o, &v.costs, &v.mesh,
+                                 &v.tight);
+        more = o.mesh != x->o->mesh && (!v.fits || v.tight);
+        o.mesh = x->o->mesh;
+    }
     set_links(g, &v.costs);
     HB_PUSH(x->a, &x->known, v);
     return &x->known.p[x->known.n - 1];
