@@ -17,16 +17,16 @@ typedef struct cutter {
     int *home;  // by tensor that no node makes: a stage, EVERY
     ir_names *names;
     ir_stages *out;
-    int **have;           // [stage][tensor of g]: tensor of the stage's graph, -1
-    int **made;           // [stage][node of g]: node of the stage's graph, -1
-    int **port;           // [stage][tensor of g]: port that it comes in through, -1
-    HB_VEC(int) value;    // by port: tensor of g
-    int *leaves, *next;   // by tensor of g: its first port; by port: the tensor's next one, -1
-    bool **wanted;        // [stage][node of g]
+    int **have;            // [stage][tensor of g]: tensor of the stage's graph, -1
+    int **made;            // [stage][node of g]: node of the stage's graph, -1
+    int **port;            // [stage][tensor of g]: port that it comes in through, -1
+    HB_VEC(int) value;     // by port: tensor of g
+    int *leaves, *next;    // by tensor of g: its first port; by port: the tensor's next one, -1
+    bool **wanted;         // [stage][node of g]
     int *n_wanted, **list; // [stage]: how many, which, ascending
     int *leaf, n_leaves;   // tensors that no node makes, ascending
     int *early, n_early;   // tensors with ports that may be sent before or behind all slots
-    HB_VEC(int) * origin; // [stage], by node of its graph: the node of g that it is or serves
+    HB_VEC(int) * origin;  // [stage], by node of its graph: the node of g that it is or serves
 } cutter;
 
 static bool is_home(ir_kind k)

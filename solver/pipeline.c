@@ -281,10 +281,10 @@ typedef struct chart {
     // Of the set that stages are put on: units outside it, by kind; what these take, by layer.
     int *left;
     before *least;
-    double *layers; // by micro-batches under way: most layers that they may take
+    double *layers;      // by micro-batches under way: most layers that they may take
     int *known, n_known; // of which set, counted, that is known
-    int *head;      // by state: its entries
-    bool *any;      // by set: has it a state with entries
+    int *head;           // by state: its entries
+    bool *any;           // by set: has it a state with entries
     HB_VEC(entry) entries;
 } chart;
 

@@ -232,8 +232,7 @@ static bool plan_stage(planner *x, syn_staged *p, int s, syn_weight_gradients we
 }
 
 // Every stage on its machines. False where one does not fit; with `fits`, that is said of each.
-static bool plan_each(planner *x, syn_staged *p, syn_weight_gradients weights,
-                      syn_staged_result *r)
+static bool plan_each(planner *x, syn_staged *p, syn_weight_gradients weights, syn_staged_result *r)
 {
     bool all = true;
     for (int s = 0; s < x->n; s++) {

@@ -200,8 +200,8 @@ static const asked *costs_of(searcher *x, int of, int64_t micro, bool again)
     o.mesh = mesh_for(x, of, micro, again);
     for (bool more = c != NULL; more;) {
         set_time_left(x, &o);
-        v.fits = syn_stage_costs(x->a, c, x->m->cluster, &g->model, &o, &v.costs, &v.mesh,
-                                 &v.tight);
+        v.fits =
+            syn_stage_costs(x->a, c, x->m->cluster, &g->model, &o, &v.costs, &v.mesh, &v.tight);
         more = o.mesh != x->o->mesh && (!v.fits || v.tight);
         o.mesh = x->o->mesh;
     }
@@ -718,8 +718,8 @@ static void look_at_parts(searcher *x, const grouping *machines)
     plan_best(x, 0, true);
 }
 
-// Is the quickest pipeline of those from number `first` on one of so small micro-batches that larger
-// groups, which have fewer, seldom do better: of one row a machine?
+// Is the quickest pipeline of those from number `first` on one of so small micro-batches that
+// larger groups, which have fewer, seldom do better: of one row a machine?
 static bool one_row(const searcher *x, int first, int machines)
 {
     const found *best = NULL;

@@ -115,8 +115,7 @@ static orders played(chooser *x, double times, double idle)
         const ir_port *q = &p->cut->ports.p[i];
         if (ir_in_slot(q->turn)) port[n_ports++] = (cost_pipe_port){q->from, q->to, p->port_sec[i]};
     }
-    cost_order_slots(x->own, p->n, stage, n_ports, port, x->micro, idle, o.slot, o.depth,
-                     &o.about);
+    cost_order_slots(x->own, p->n, stage, n_ports, port, x->micro, idle, o.slot, o.depth, &o.about);
     o.free = true;
     for (int s = 0; s < p->n; s++) {
         o.under_way += o.depth[s];
