@@ -53,6 +53,7 @@ typedef struct searcher {
     found lead_found;
     syn_known_stages *stages; // of all plans
     HB_VEC(variant) variants;
+    const ir_factors *factors; // of the step; NULL: not yet
     double lead_sec;
     double planned; // seconds of what was planned last
     const syn_whole_plan *whole;
@@ -544,7 +545,9 @@ static ir_graph *variant_of(searcher *x, const found *f)
         if (x->variants.p[i].micro == f->micro &&
             memcmp(x->variants.p[i].again, again, blocks) == 0)
             return x->variants.p[i].g;
-    ir_graph *g = ir_variant(x->a, x->step, f->micro, again, x->d);
+    bool any = memchr(again, true, blocks) != NULL;
+    if (!any && !x->factors) x->factors = ir_factorize(x->a, x->step);
+    ir_graph *g = ir_variant_by(x->a, x->step, x->factors, f->micro, again, x->d);
     if (g) HB_PUSH(x->a, &x->variants, (variant){f->micro, again, g});
     return g;
 }
