@@ -66,7 +66,7 @@
 #define SYN_STAGE_NEAR  1.05 // times the best plan: a pipeline this slow by its table is not planned [tried]
 #define SYN_STAGE_LATE  1.5  // times the best of its table: so much more may it take if no gradient is sent early [set]
 #define SYN_STAGE_FAR   1.3  // times the best of all tables: nor is one this slow, nor one with a layer moved [tried]
-#define SYN_STAGE_STEEP 1.1  // times the best of these groups with more micro-batches: no fewer are looked at [tried]
+#define SYN_STAGE_STEEP 1.1  // times the best with more micro-batches, or of smaller groups: no fewer, or larger, are looked at [tried]
 #define SYN_STAGE_SURE  0.5  // of what any layer takes at least on a group: even so it is too slow [set]
 #define SYN_STAGE_TWICE 0.98 // of what half a group takes for half the rows: a group takes more, or as much [tried]
 #define SYN_DEPTH_TRIES 5    // depths that are tried [set]

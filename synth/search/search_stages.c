@@ -757,7 +757,8 @@ static void look_at_groups(searcher *x)
         if (!equal_groups(x, n, &equal)) return;
         int before = x->found.n;
         double sec = look_at_all(x, &equal, 0);
-        worse = sec < best ? 0 : isinf(x->best) ? worse : worse + 1;
+        bool far = sec > best * SYN_STAGE_STEEP;
+        worse = sec < best ? 0 : isinf(x->best) ? worse : far ? 2 : worse + 1;
         best = fmin(best, sec);
         bool better = sec * SYN_STAGE_NEAR < last;
         x->larger_worse = !better;
