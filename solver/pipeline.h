@@ -22,8 +22,8 @@
 //
 // Exact but for a gap: every tau that a plan can have is looked at or bounded away. For a given tau
 // a dynamic program goes over the layers from the last to the first and over the multiset of units
-// used; a state keeps every pair (path, fill) that no other one beats in both; path: the sum over t
-// >= s.
+// used; a state keeps every pair (path, fill) that no other one beats in both, with these units or,
+// where one plan is asked for, with one less; path: the sum over t >= s.
 
 #ifndef HAP_SOLVER_PIPELINE_H
 #define HAP_SOLVER_PIPELINE_H
