@@ -25,6 +25,7 @@ typedef struct pipe {
     double **arrives; // [port][micro-batch], infinite: not known yet
     double *free;     // [port]: when its last message has left
     pipe_stage *at;
+    int *first, leaves; // a tree: the stage that begins first of those below, -1 none; its leaves
 } pipe;
 
 static ir_turn turn_of(const cost_pipe_port *p)
@@ -51,7 +52,16 @@ static double ready(const pipe *x, int s, ir_turn turn)
     return at;
 }
 
-static void look(pipe *x, int s)
+// What a stage does next has changed: who begins first? Of several at once the first of them.
+static void note_start(pipe *x, int s)
+{
+    for (int k = (s + x->leaves) / 2; k > 0; k /= 2) {
+        int lo = x->first[2 * k], hi = x->first[2 * k + 1];
+        x->first[k] = hi >= 0 && (lo < 0 || x->at[hi].start < x->at[lo].start) ? hi : lo;
+    }
+}
+
+static void look_next(pipe *x, int s)
 {
     pipe_stage *y = &x->at[s];
     const cost_pipe_stage *z = &x->stage[s];
@@ -62,6 +72,25 @@ static void look(pipe *x, int s)
     if (!left || y->start == y->clock || y->start - y->clock < x->idle * z->weights) return;
     y->turn = IR_SLOT_WEIGHTS;
     y->start = y->clock;
+}
+
+static void look(pipe *x, int s)
+{
+    look_next(x, s);
+    note_start(x, s);
+}
+
+static void open_tree(hb_arena *a, pipe *x, int n_stages)
+{
+    for (x->leaves = 1; x->leaves < n_stages;)
+        x->leaves *= 2;
+    x->first = HB_ARRAY(a, int, 2 * x->leaves + 1);
+    for (int k = 0; k < 2 * x->leaves; k++)
+        x->first[k] = -1;
+    for (int s = 0; s < n_stages; s++) {
+        x->first[x->leaves + s] = s;
+        note_start(x, s);
+    }
 }
 
 static void go(pipe *x, int s, cost_slot *done)
@@ -84,7 +113,7 @@ static void go(pipe *x, int s, cost_slot *done)
 
 void cost_order_slots(hb_arena *a, int n_stages, const cost_pipe_stage *stage, int n_ports,
                       const cost_pipe_port *port, int micro, double idle, cost_slot **order,
-                      int *under_way)
+                      int *under_way, double *end)
 {
     hb_arena *own = hb_arena_new();
     pipe x = {.micro = micro, .idle = idle, .stage = stage, .port = port};
@@ -108,15 +137,17 @@ void cost_order_slots(hb_arena *a, int n_stages, const cost_pipe_stage *stage, i
         x.at[s].clock = stage[s].before;
     }
     for (int s = 0; s < n_stages; s++)
-        look(&x, s);
+        look_next(&x, s);
+    open_tree(own, &x, n_stages);
     for (int64_t k = 0; k < parts; k++) {
-        int first = 0; // the stage that begins next
-        for (int s = 1; s < n_stages; s++)
-            if (x.at[s].start < x.at[first].start) first = s;
+        int first = x.first[1]; // the stage that begins next
         hb_assert(x.at[first].start < (double)INFINITY);
         go(&x, first, &order[first][x.at[first].n++]);
     }
-    for (int s = 0; s < n_stages; s++)
+    *end = 0;
+    for (int s = 0; s < n_stages; s++) {
         under_way[s] = x.at[s].under_way;
+        *end = fmax(*end, x.at[s].clock);
+    }
     hb_arena_free(own);
 }

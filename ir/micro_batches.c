@@ -525,7 +525,8 @@ static bool classify(splitting *s, hb_diag *d)
     return good;
 }
 
-ir_graph *ir_micro_batches(hb_arena *a, const ir_graph *step, int64_t k, hb_diag *d)
+ir_graph *ir_micro_batches(hb_arena *a, const ir_graph *step, const ir_factors *f, int64_t k,
+                           hb_diag *d)
 {
     hb_assert(k >= 2 && step->micro_batches <= 1);
     if (k > INT16_MAX) {
@@ -533,7 +534,7 @@ ir_graph *ir_micro_batches(hb_arena *a, const ir_graph *step, int64_t k, hb_diag
         return NULL;
     }
     ir_graph *out = ir_empty_like(a, step);
-    splitting s = {.g = step, .f = ir_factorize(a, step), .out = out, .n_chunks = (int)k};
+    splitting s = {.g = step, .f = f ? f : ir_factorize(a, step), .out = out, .n_chunks = (int)k};
     int n_t = step->tensors.n, n_n = step->nodes.n;
     out->micro_batches = (int)k;
     s.names = ir_names_new(a, step);

@@ -17,13 +17,16 @@ typedef struct cutter {
     int *home;  // by tensor that no node makes: a stage, EVERY
     ir_names *names;
     ir_stages *out;
-    int **have;           // [stage][tensor of g]: tensor of the stage's graph, -1
-    int **made;           // [stage][node of g]: node of the stage's graph, -1
-    int **port;           // [stage][tensor of g]: port that it comes in through, -1
-    HB_VEC(int) value;    // by port: tensor of g
-    int *leaves, *next;   // by tensor of g: its first port; by port: the tensor's next one, -1
-    bool **wanted;        // [stage][node of g]
-    HB_VEC(int) * origin; // [stage], by node of its graph: the node of g that it is or serves
+    int **have;            // [stage][tensor of g]: tensor of the stage's graph, -1
+    int **made;            // [stage][node of g]: node of the stage's graph, -1
+    int **port;            // [stage][tensor of g]: port that it comes in through, -1
+    HB_VEC(int) value;     // by port: tensor of g
+    int *leaves, *next;    // by tensor of g: its first port; by port: the tensor's next one, -1
+    bool **wanted;         // [stage][node of g]
+    int *n_wanted, **list; // [stage]: how many, which, ascending
+    int *leaf, n_leaves;   // tensors that no node makes, ascending
+    int *early, n_early;   // tensors with ports that may be sent before or behind all slots
+    HB_VEC(int) * origin;  // [stage], by node of its graph: the node of g that it is or serves
 } cutter;
 
 static bool is_home(ir_kind k)
@@ -284,6 +287,28 @@ static void list_ports(cutter *x)
         }
 }
 
+static void list_wanted(cutter *x)
+{
+    const ir_graph *g = x->g;
+    x->n_wanted = HB_ARRAY(x->own, int, x->n);
+    x->list = HB_ARRAY(x->own, int *, x->n);
+    for (int s = 0; s < x->n; s++) {
+        int n = 0;
+        for (int k = 0; k < g->nodes.n; k++)
+            n += x->wanted[s][k];
+        x->list[s] = HB_ARRAY(x->own, int, n + 1);
+        for (int k = 0; k < g->nodes.n; k++)
+            if (x->wanted[s][k]) x->list[s][x->n_wanted[s]++] = k;
+    }
+    x->leaf = HB_ARRAY(x->own, int, g->tensors.n + 1);
+    x->early = HB_ARRAY(x->own, int, g->tensors.n + 1);
+    for (int t = 0; t < g->tensors.n; t++) {
+        int p = g->tensors.p[t].producer;
+        if (g->tensors.p[t].kind != IR_VALUE) x->leaf[x->n_leaves++] = t;
+        if (x->leaves[t] >= 0 && (p < 0 || g->nodes.p[p].adds)) x->early[x->n_early++] = t;
+    }
+}
+
 // Does a micro-batch's part of a value go through it that is made of the whole batch, ahead of all
 // micro-batches?
 static bool of_whole_batch(const cutter *x, int port)
@@ -424,12 +449,15 @@ static void leaves(cutter *x, int s)
 {
     const ir_graph *g = x->g;
     bool *read = HB_ARRAY(x->own, bool, g->tensors.n + 1);
-    for (int k = 0; k < g->nodes.n; k++)
-        for (int i = 0; x->wanted[s][k] && i < g->nodes.p[k].n_in; i++)
-            read[g->nodes.p[k].in[i]] = true;
-    for (int t = 0; t < g->tensors.n; t++) {
+    for (int w = 0; w < x->n_wanted[s]; w++) {
+        const ir_node *n = &g->nodes.p[x->list[s][w]];
+        for (int i = 0; i < n->n_in; i++)
+            read[n->in[i]] = true;
+    }
+    for (int l = 0; l < x->n_leaves; l++) {
+        int t = x->leaf[l];
         ir_tensor v = g->tensors.p[t];
-        if (v.kind == IR_VALUE || (is_home(v.kind) ? x->home[t] != s : !read[t])) continue;
+        if (is_home(v.kind) ? x->home[t] != s : !read[t]) continue;
         if (v.of >= 0) v.of = x->have[s][v.of];
         x->have[s][t] = x->out->graph[s]->tensors.n;
         HB_PUSH(x->a, &x->out->graph[s]->tensors, v);
@@ -440,9 +468,9 @@ static void leaves(cutter *x, int s)
 static void send_early(cutter *x, int s, ir_turn turn)
 {
     const ir_graph *g = x->g;
-    for (int t = 0; t < g->tensors.n; t++) {
-        int p = g->tensors.p[t].producer;
-        bool made = p < 0 || (g->nodes.p[p].adds && turn == IR_AFTER);
+    for (int i = 0; i < x->n_early; i++) {
+        int t = x->early[i], p = g->tensors.p[t].producer;
+        bool made = p < 0 || turn == IR_AFTER;
         if (made && stage_of_tensor(x, t) == s) send_all(x, s, t, turn);
     }
 }
@@ -451,12 +479,14 @@ static void send_early(cutter *x, int s, ir_turn turn)
 static void recv_late(cutter *x, int s, ir_turn turn)
 {
     const ir_graph *g = x->g;
-    for (int k = 0; k < g->nodes.n; k++)
-        for (int i = 0; x->wanted[s][k] && i < g->nodes.p[k].n_in; i++) {
+    for (int w = 0; w < x->n_wanted[s]; w++) {
+        int k = x->list[s][w];
+        for (int i = 0; i < g->nodes.p[k].n_in; i++) {
             int t = g->nodes.p[k].in[i], port = x->port[s][t];
             if (port >= 0 && x->have[s][t] < 0 && x->out->ports.p[port].turn == turn)
                 recv(x, s, t, k);
         }
+    }
 }
 
 static void nodes(cutter *x, int s)
@@ -464,9 +494,10 @@ static void nodes(cutter *x, int s)
     const ir_graph *g = x->g;
     for (ir_turn turn = IR_BEFORE; turn <= IR_AFTER; turn++) {
         send_early(x, s, turn);
-        for (int k = 0; k < g->nodes.n; k++) {
+        for (int w = 0; w < x->n_wanted[s]; w++) {
+            int k = x->list[s][w];
             const ir_node *n = &g->nodes.p[k];
-            if (!x->wanted[s][k] || turn_of_node(x, k) != turn) continue;
+            if (turn_of_node(x, k) != turn) continue;
             for (int i = 0; i < n->n_in; i++)
                 if (x->have[s][n->in[i]] < 0) recv(x, s, n->in[i], k);
             copy(x, s, k);
@@ -522,13 +553,11 @@ static void finish(cutter *x, int s)
 static ir_graph *open_graph(cutter *x, int s)
 {
     ir_graph *out = ir_empty_like(x->a, x->g);
-    int nodes = 0, tensors = 0;
-    for (int k = 0; k < x->g->nodes.n; k++) {
-        nodes += x->wanted[s][k];
-        tensors += x->wanted[s][k] ? x->g->nodes.p[k].n_out : 0;
-    }
-    for (int t = 0; t < x->g->tensors.n; t++)
-        tensors += is_home(x->g->tensors.p[t].kind) && x->home[t] == s;
+    int nodes = x->n_wanted[s], tensors = 0;
+    for (int w = 0; w < nodes; w++)
+        tensors += x->g->nodes.p[x->list[s][w]].n_out;
+    for (int l = 0; l < x->n_leaves; l++)
+        tensors += is_home(x->g->tensors.p[x->leaf[l]].kind) && x->home[x->leaf[l]] == s;
     HB_ROOM(x->a, &out->nodes, nodes + nodes / 8 + 8);
     HB_ROOM(x->a, &out->tensors, tensors + tensors / 8 + 8);
     out->step_nodes = 0; // as large as it is
@@ -570,6 +599,7 @@ ir_stages *ir_stages_cut(hb_arena *a, const ir_graph *g, int n, const int *first
     set_stages(&x);
     set_ports(&x);
     list_ports(&x);
+    list_wanted(&x);
     bool legal = ports_are_legal(&x, d);
     for (int s = 0; s < n && legal; s++) {
         x.out->graph[s] = open_graph(&x, s);

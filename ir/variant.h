@@ -28,6 +28,9 @@
 // block, NULL: none. 1 and none give `step` itself.
 ir_graph *ir_variant(hb_arena *a, ir_graph *step, int64_t micro_batches, const bool *again,
                      hb_diag *d);
+// Likewise, where the factors of the step are known: of several variants.
+ir_graph *ir_variant_by(hb_arena *a, ir_graph *step, const ir_factors *f, int64_t micro_batches,
+                        const bool *again, hb_diag *d);
 
 // Marks the blocks of the forward pass that recomputation can be asked for, in order (node.block);
 // their number. 0: nothing repeats.
@@ -52,7 +55,9 @@ double ir_home_bytes(const ir_graph *g);
 
 // The two halves of ir_variant, in the order in which it takes them.
 ir_graph *ir_recompute(hb_arena *a, const ir_graph *step, const bool *again);
-ir_graph *ir_micro_batches(hb_arena *a, const ir_graph *step, int64_t k, hb_diag *d);
+// f: factors of the step, where they are known, else NULL.
+ir_graph *ir_micro_batches(hb_arena *a, const ir_graph *step, const ir_factors *f, int64_t k,
+                           hb_diag *d);
 
 // --- micro-batches ---
 

@@ -9,11 +9,17 @@
 ir_graph *ir_variant(hb_arena *a, ir_graph *step, int64_t micro_batches, const bool *again,
                      hb_diag *d)
 {
+    return ir_variant_by(a, step, NULL, micro_batches, again, d);
+}
+
+ir_graph *ir_variant_by(hb_arena *a, ir_graph *step, const ir_factors *f, int64_t micro_batches,
+                        const bool *again, hb_diag *d)
+{
     bool any = false;
     for (int b = 0; again && b < step->n_blocks; b++)
         any = any || again[b];
     ir_graph *g = any ? ir_recompute(a, step, again) : step;
-    if (micro_batches > 1) g = ir_micro_batches(a, g, micro_batches, d);
+    if (micro_batches > 1) g = ir_micro_batches(a, g, any ? NULL : f, micro_batches, d);
     if (g && g != step) g->step_nodes = step->nodes.n;
     return g;
 }

@@ -23,7 +23,13 @@ typedef struct pipeline {
     pl_plan *best; // so many, on different units, ascending
     int n_tried;
     bool too_large;
+    bool any; // the first plan found is enough
 } pipeline;
+
+static bool enough(const pipeline *x)
+{
+    return x->too_large || (x->any && x->best->n > 0);
+}
 
 // Seconds that a plan must beat.
 static double worth(const pipeline *x)
@@ -249,6 +255,7 @@ typedef struct entry { // a way to have the last layers on some units
     double path, fill;
     int next, later; // in the state; the entry that its first stage was put before. 0: none
     int option, n_layers, n;
+    bool beaten; // by one that has the same layers on fewer of the units
 } entry;
 
 // Seconds that the layers before one add to a fill and to a path at least.
@@ -274,9 +281,10 @@ typedef struct chart {
     // Of the set that stages are put on: units outside it, by kind; what these take, by layer.
     int *left;
     before *least;
-    double *layers; // by micro-batches under way: most layers that they may take; < 0: unknown
-    int *head;      // by state: its entries
-    bool *any;      // by set: has it a state with entries
+    double *layers;      // by micro-batches under way: most layers that they may take
+    int *known, n_known; // of which set, counted, that is known
+    int *head;           // by state: its entries
+    bool *any;           // by set: has it a state with entries
     HB_VEC(entry) entries;
 } chart;
 
@@ -410,7 +418,8 @@ static const double *reach_at(chart *c, int places)
 static double layers_before(chart *c, double path)
 {
     int places = under_way(c->x->p, path, 0, 0, c->tau);
-    if (c->layers[places] >= 0) return c->layers[places];
+    if (c->known[places] == c->n_known) return c->layers[places];
+    c->known[places] = c->n_known;
     const double *reach = reach_at(c, places);
     double most = PL_SAME_TIME;
     for (int k = 0; k < c->x->p->n_kinds; k++)
@@ -472,6 +481,7 @@ static bool open_chart(chart *c, const pipeline *x, double tau, double limit)
     c->left = HB_ARRAY(c->a, int, p->n_kinds + 1);
     c->least = HB_ARRAY(c->a, before, p->n_layers + 1);
     c->layers = HB_ARRAY(c->a, double, p->rounds + 1);
+    c->known = HB_ARRAY(c->a, int, p->rounds + 1);
     c->by_forward = HB_ARRAY(c->a, int, p->n_kinds + 1);
     c->by_path = HB_ARRAY(c->a, int, p->n_kinds + 1);
     c->rest_forward = HB_ARRAY(c->a, double, p->n_layers + 1);
@@ -556,8 +566,7 @@ static int set_before(chart *c, int set)
     const pl_problem *p = c->x->p;
     for (int k = 0; k < p->n_kinds; k++)
         c->left[k] = p->count[k] - set / c->scale[k] % c->radix[k] * c->unit[k];
-    for (int n = 0; n <= p->rounds; n++)
-        c->layers[n] = -1;
+    c->n_known++;
     double most = layers_before(c, 0);
     int rest = most < p->n_layers ? (int)most : p->n_layers;
     for (int l = 0; l <= rest; l++)
@@ -566,9 +575,33 @@ static int set_before(chart *c, int set)
     return rest;
 }
 
+static bool is_beaten(const chart *c, const entry *e, int state)
+{
+    for (int i = c->head[state]; i > 0; i = c->entries.p[i].next)
+        if (c->entries.p[i].path <= e->path && c->entries.p[i].fill <= e->fill) return true;
+    return false;
+}
+
+// Where the best plan is all that is asked for, what needs a unit more and is no better leads
+// nowhere. A set of fewer units has a smaller number, so it is complete.
+static void mark_beaten(chart *c, int set)
+{
+    int n = (c->x->p->n_layers + 1) * c->x->n_widths;
+    for (int k = 0; k < c->x->p->n_kinds && c->any[set]; k++) {
+        int smaller = set - c->scale[k];
+        if (set / c->scale[k] % c->radix[k] == 0 || !c->any[smaller]) continue;
+        for (int s = 0; s < n; s++)
+            for (int e = c->head[set * n + s]; e > 0; e = c->entries.p[e].next) {
+                entry *v = &c->entries.p[e];
+                v->beaten = v->beaten || is_beaten(c, v, smaller * n + s);
+            }
+    }
+}
+
 static void walk_set(chart *c, int set)
 {
     const pl_problem *p = c->x->p;
+    if (c->x->n_best == 1) mark_beaten(c, set);
     for (int i = 0; i < c->n_open && c->any[set]; i++) {
         if (!takes(c, set, c->open[i])) continue;
         int rest = set_before(c, set + c->place[i]);
@@ -576,7 +609,7 @@ static void walk_set(chart *c, int set)
             for (int w = 0; w < c->x->n_widths; w++) {
                 int state = (set * (p->n_layers + 1) + done) * c->x->n_widths + w;
                 for (int e = c->head[state]; e > 0; e = c->entries.p[e].next)
-                    if (c->entries.p[e].n < p->most_stages)
+                    if (c->entries.p[e].n < p->most_stages && !c->entries.p[e].beaten)
                         put_before(c, e, p->n_layers - done, c->open[i], set + c->place[i], rest);
             }
     }
@@ -647,7 +680,7 @@ static double solve(pipeline *x, double tau)
         c.head[0] = 1;
         c.any = HB_ARRAY(c.a, bool, c.n_sets);
         c.any[0] = true;
-        for (int set = 0; set < c.n_sets; set++) {
+        for (int set = 0; set < c.n_sets && !enough(x); set++) {
             walk_set(&c, set);
             int e = best_entry(&c, set);
             if (e == 0) continue;
@@ -668,7 +701,7 @@ static double solve(pipeline *x, double tau)
 // Those from number lo to hi, all of which have at least this fill.
 static void look(pipeline *x, int lo, int hi, double fill)
 {
-    if (lo > hi || x->too_large || (x->p->rounds - 1) * x->tau.p[lo] + fill >= worth(x)) return;
+    if (lo > hi || enough(x) || (x->p->rounds - 1) * x->tau.p[lo] + fill >= worth(x)) return;
     int mid = lo + (hi - lo) / 2;
     double at = solve(x, x->tau.p[mid]);
     look(x, lo, mid - 1, fmax(at, fill));
@@ -736,23 +769,40 @@ static void look_at_all(pipeline *x, int first)
     for (int k = n - 1; k > 0; k--)
         look(x, at[k - 1] + 1, at[k] - 1, fill[k]);
     int last = last_worth(x);
-    if (last <= at[n - 1] || x->too_large) return;
+    if (last <= at[n - 1] || enough(x)) return;
     double least = solve(x, x->tau.p[last]);
     look(x, at[n - 1] + 1, last - 1, least);
+}
+
+static void search(pipeline *x, double less, int n, pl_plan *out)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = (pl_plan){.sec = less};
+    x->n_best = n;
+    x->best = out;
+    look_at_all(x, x->p->rounds > 1 ? first_cover(x) : x->tau.n - 1);
 }
 
 pl_status pl_search(const pl_problem *p, double less, int n, pl_plan *out)
 {
     hb_arena *a = hb_arena_new();
     pipeline *x = open_table(a, p);
-    for (int i = 0; i < n; i++)
-        out[i] = (pl_plan){.sec = less};
-    x->n_best = n;
-    x->best = out;
-    look_at_all(x, p->rounds > 1 ? first_cover(x) : x->tau.n - 1);
+    search(x, less, n, out);
     bool large = x->too_large;
     for (int i = 0; i < n; i++)
         out[i].n_tried = x->n_tried;
     hb_arena_free(a);
     return large ? PL_TOO_LARGE : out->n > 0 ? PL_OK : PL_NONE;
+}
+
+bool pl_any(const pl_problem *p, double less)
+{
+    pl_plan plan;
+    hb_arena *a = hb_arena_new();
+    pipeline *x = open_table(a, p);
+    x->any = true;
+    search(x, less, 1, &plan);
+    bool any = plan.n > 0 && !x->too_large;
+    hb_arena_free(a);
+    return any;
 }

@@ -22,8 +22,8 @@
 //
 // Exact but for a gap: every tau that a plan can have is looked at or bounded away. For a given tau
 // a dynamic program goes over the layers from the last to the first and over the multiset of units
-// used; a state keeps every pair (path, fill) that no other one beats in both; path: the sum over t
-// >= s.
+// used; a state keeps every pair (path, fill) that no other one beats in both, with these units or,
+// where one plan is asked for, with one less; path: the sum over t >= s.
 
 #ifndef HAP_SOLVER_PIPELINE_H
 #define HAP_SOLVER_PIPELINE_H
@@ -72,6 +72,9 @@ typedef enum { PL_OK, PL_NONE, PL_TOO_LARGE } pl_status;
 // The n best plans, no two of them on the same units, ascending; less than n: the others have no
 // stage. Only plans of less than so many seconds count (INFINITY: all). NONE: there is none.
 pl_status pl_search(const pl_problem *p, double less, int n, pl_plan *out);
+
+// Is there a plan of less than so many seconds? False where the table is too large, too.
+bool pl_any(const pl_problem *p, double less);
 
 // Seconds of a plan at its slowest stage's or message's pace, or at the least of the table's that
 // it fits at, by the formula above; INFINITY if it does not fit. Fills tau, under_way and sec.

@@ -57,6 +57,19 @@ static void least_work(const ir_graph *g, const ir_factors *f, int node, double 
     }
 }
 
+double syn_least_op(const cost_model *m, const ir_graph *g, const ir_factors *f, int node, int cls,
+                    double *launch)
+{
+    double flops, bytes;
+    const ir_op op = g->nodes.p[node].op;
+    least_work(g, f, node, &flops, &bytes);
+    double sec = cost_op_least(m, cls, op, flops, bytes, launch);
+    // In a group such an op may cost no more than what others pay for it.
+    bool cheap = ir_op_of(op)->flags & (IR_EACH | IR_ROWS) || f->joined[node];
+    if (!cheap || m->cluster->cls[cls].kind != CL_GPU) return sec;
+    return *launch = 0;
+}
+
 const syn_least_times *syn_least_times_of(hb_arena *a, const cost_model *m, const ir_graph *g,
                                           const ir_factors *f)
 {
@@ -65,16 +78,9 @@ const syn_least_times *syn_least_times_of(hb_arena *a, const cost_model *m, cons
     hb_map *known = hb_map_new(a);
     t->m = m;
     for (int n = 0; n < g->nodes.n; n++) {
-        double flops, bytes;
         group x = {.times = 0};
-        unsigned flags = ir_op_of(g->nodes.p[n].op)->flags;
-        least_work(g, f, n, &flops, &bytes);
-        for (int c = 0; c < cl->n_classes; c++) {
-            x.sec[c] = cost_op_least(m, c, g->nodes.p[n].op, flops, bytes, &x.launch[c]);
-            // In a group such an op may cost no more than what others pay for it.
-            bool cheap = flags & (IR_EACH | IR_ROWS) || f->joined[n];
-            if (cheap && cl->cls[c].kind == CL_GPU) x.sec[c] = x.launch[c] = 0;
-        }
+        for (int c = 0; c < cl->n_classes; c++)
+            x.sec[c] = syn_least_op(m, g, f, n, c, &x.launch[c]);
         hb_str key = {(const char *)&x, sizeof x};
         int at = hb_map_get(known, key);
         if (at < 0) {

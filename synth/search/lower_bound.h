@@ -7,6 +7,10 @@
 #include "costmodel/cost.h"
 #include "ir/factors.h"
 
+// What a node takes at least on one device of a class; launch: besides, where a device does it.
+double syn_least_op(const cost_model *m, const ir_graph *g, const ir_factors *f, int node, int cls,
+                    double *launch);
+
 // What every op takes at least on one device of each class.
 typedef struct syn_least_times syn_least_times;
 const syn_least_times *syn_least_times_of(hb_arena *a, const cost_model *m, const ir_graph *g,

@@ -43,6 +43,7 @@ typedef struct planner {
     syn_known_stages *known;
     const syn_pins **pins; // by stage; NULL: none
     double deadline;       // 0: none
+    double among;          // seconds with weight gradients among the others; 0: unknown
     // By stage: did it fit in the last variant, and did memory shape its plan? NULL: not asked for,
     // and the first that does not fit ends the try.
     bool *fits, *tight;
@@ -196,8 +197,16 @@ static syn_result plan_graph(planner *x, syn_staged *p, int s, syn_weight_gradie
     return k.result;
 }
 
-// One stage on its machines.
-static bool plan_stage(planner *x, syn_staged *p, int s, syn_staged_result *r)
+static bool sends_gradients(const syn_staged *p, int s)
+{
+    for (int i = 0; i < p->cut->ports.n; i++)
+        if (p->cut->ports.p[i].from == s && p->cut->ports.p[i].turn == IR_SLOT_BACK) return true;
+    return false;
+}
+
+// One stage on its machines; weights: where it sends gradients.
+static bool plan_stage(planner *x, syn_staged *p, int s, syn_weight_gradients weights,
+                       syn_staged_result *r)
 {
     int like = planned_for(x, p, s);
     syn_stage *stage = &p->stage[s];
@@ -211,7 +220,7 @@ static bool plan_stage(planner *x, syn_staged *p, int s, syn_staged_result *r)
         p->cut->graph[s]->depth = p->cut->graph[like]->depth; // places of its ring
         return q != NULL;
     }
-    syn_result res = plan_graph(x, p, s, x->o->weights);
+    syn_result res = plan_graph(x, p, s, sends_gradients(p, s) ? weights : x->o->weights);
     if (x->tight) x->tight[s] = res.tight;
     if (res.status != SYN_OK) {
         r->status = res.status;
@@ -223,7 +232,7 @@ static bool plan_stage(planner *x, syn_staged *p, int s, syn_staged_result *r)
 }
 
 // Every stage on its machines. False where one does not fit; with `fits`, that is said of each.
-static bool plan_each(planner *x, syn_staged *p, syn_staged_result *r)
+static bool plan_each(planner *x, syn_staged *p, syn_weight_gradients weights, syn_staged_result *r)
 {
     bool all = true;
     for (int s = 0; s < x->n; s++) {
@@ -233,19 +242,12 @@ static bool plan_each(planner *x, syn_staged *p, syn_staged_result *r)
             r->why = stage_text(x, s, why);
             return false;
         }
-        bool fits = plan_stage(x, p, s, r);
+        bool fits = plan_stage(x, p, s, weights, r);
         all = all && fits;
         if (x->fits) x->fits[s] = fits;
         if (!fits && (!x->fits || r->status != SYN_INFEASIBLE)) return false;
     }
     return all;
-}
-
-static bool sends_gradients(const syn_staged *p, int s)
-{
-    for (int i = 0; i < p->cut->ports.n; i++)
-        if (p->cut->ports.p[i].from == s && p->cut->ports.p[i].turn == IR_SLOT_BACK) return true;
-    return false;
 }
 
 // Orders and seconds, from programs as they were planned.
@@ -370,6 +372,18 @@ static void move_weights(planner *x, syn_staged *p)
     }
 }
 
+// Plans many stages with weight gradients apart. Whether that is clearly faster than among the
+// others, by what is expected of that.
+static bool plan_apart(planner *x, syn_staged *p)
+{
+    syn_staged_result r = {.status = SYN_INFEASIBLE};
+    if (x->among <= 0 || p->n <= SYN_STAGE_MOVES || p->g->micro_batches < 2 ||
+        x->o->weights != SYN_WEIGHTS_AMONG || !plan_each(x, p, SYN_WEIGHTS_APART, &r))
+        return false;
+    order(x, p);
+    return p->predicted_sec * SYN_STAGE_NEAR <= x->among;
+}
+
 // The pins of each stage. False after an error was added: the variant lacks what a pin names.
 static bool read_pins(planner *x, const ir_graph *g, const ir_stages *cut)
 {
@@ -394,11 +408,13 @@ static syn_staged_result plan(planner *x, const ir_graph *g)
     p->cut = ir_stages_cut(x->a, g, x->n, first, x->d);
     p->stage = HB_ARRAY(x->a, syn_stage, x->n);
     if (!p->cut || !read_pins(x, g, p->cut)) return r;
-    if (!plan_each(x, p, &r)) return r;
+    if (!plan_apart(x, p)) {
+        if (!plan_each(x, p, x->o->weights, &r)) return r;
+        order(x, p);
+        move_weights(x, p);
+    }
     for (int s = 0; s < x->n; s++)
         p->stage[s].n_layers = (s + 1 < x->n ? first[s + 1] : layers) - first[s];
-    order(x, p);
-    move_weights(x, p);
     r.status = SYN_OK;
     r.plan = p;
     return r;
@@ -527,10 +543,11 @@ syn_staged_result syn_plan_stages(hb_arena *a, ir_graph *step, const cl_cluster 
 
 syn_staged_result syn_try_stages(hb_arena *a, const ir_graph *variant, const cl_cluster *cluster,
                                  int n, const syn_stage_wish *wish, const cost_model *models,
-                                 int *const *rank, const syn_options *o, syn_known_stages *known,
-                                 hb_diag *d)
+                                 int *const *rank, const syn_options *o, double among,
+                                 syn_known_stages *known, hb_diag *d)
 {
     planner x = {.a = a,
+                 .among = among,
                  .cluster = cluster,
                  .n = n,
                  .wish = wish,

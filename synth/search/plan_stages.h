@@ -38,11 +38,13 @@ typedef struct syn_known_stages syn_known_stages;
 syn_known_stages *syn_known_stages_new(hb_arena *a);
 
 // One try of these, of a variant of the step; neither named nor proved: syn_finish_stages does
-// that, and leaves no plan where the proof fails.
+// that, and leaves no plan where the proof fails. among: seconds that it is expected to take, or
+// more, where weight gradients are made among the others (0: unknown); of many stages such plans
+// are not looked for where it is clearly faster with them apart.
 syn_staged_result syn_try_stages(hb_arena *a, const ir_graph *variant, const cl_cluster *cluster,
                                  int n, const syn_stage_wish *wish, const cost_model *models,
-                                 int *const *rank, const syn_options *o, syn_known_stages *known,
-                                 hb_diag *d);
+                                 int *const *rank, const syn_options *o, double among,
+                                 syn_known_stages *known, hb_diag *d);
 void syn_finish_stages(hb_arena *a, syn_staged_result *r);
 
 #endif

@@ -12,13 +12,14 @@
 typedef struct asked { // costs of a group that are known
     int group;
     int64_t micro;
-    bool again, fits;
+    bool again, fits, tight; // tight: memory shaped its plan
     pl_option costs;
     syn_mesh_choice mesh;
 } asked;
 
 typedef struct found { // the quickest pipeline of one table
     pl_plan plan;
+    bool late; // if gradients are sent last: not looked for yet, plan is the other
     pl_problem *table;
     int *group; // by its options
     syn_mesh_choice *mesh;
@@ -43,6 +44,8 @@ typedef struct searcher {
     HB_VEC(asked) known;
     HB_VEC(syn_chunk *) chunks; // by power of two, twice: not again, again; NULL: not yet
     HB_VEC(found) found;        // not planned yet
+    bool parts;                 // of machines are looked at
+    bool larger_worse;          // the last groups looked at did no better than smaller ones
     double best;                // of all tables
     // The best plan, where it lies, its pipeline and stages; less than which counts.
     syn_staged_result lead;
@@ -50,6 +53,7 @@ typedef struct searcher {
     found lead_found;
     syn_known_stages *stages; // of all plans
     HB_VEC(variant) variants;
+    const ir_factors *factors; // of the step; NULL: not yet
     double lead_sec;
     double planned; // seconds of what was planned last
     const syn_whole_plan *whole;
@@ -167,18 +171,41 @@ static void set_links(const syn_group *g, pl_option *out)
     out->inside_latency = g->take ? 0 : m->link_latency;
 }
 
-static const asked *costs_of(searcher *x, int of, int64_t micro, bool again)
+static const asked *known_costs(const searcher *x, int of, int64_t micro, bool again)
 {
     for (int i = 0; i < x->known.n; i++)
         if (x->known.p[i].group == of && x->known.p[i].micro == micro &&
             x->known.p[i].again == again)
             return &x->known.p[i];
+    return NULL;
+}
+
+// The kind of mesh that a group's costs are looked for on: where memory is no matter, that of its
+// plan with twice the micro-batches, or without blocks computed again.
+static syn_mesh_choice mesh_for(const searcher *x, int of, int64_t micro, bool again)
+{
+    const asked *like = known_costs(x, of, 2 * micro, again);
+    if (!like && again) like = known_costs(x, of, micro, false);
+    bool known = like && like->fits && !like->tight && x->o->mesh == SYN_MESH_AUTO;
+    return known && x->groups->of.p[of].n_machines > 1 ? like->mesh : x->o->mesh;
+}
+
+static const asked *costs_of(searcher *x, int of, int64_t micro, bool again)
+{
+    const asked *known = known_costs(x, of, micro, again);
+    if (known) return known;
     asked v = {.group = of, .micro = micro, .again = again};
     const syn_chunk *c = chunk_of(x, micro, again);
     const syn_group *g = &x->groups->of.p[of];
     syn_options o = *x->o;
-    set_time_left(x, &o);
-    v.fits = c && syn_stage_costs(x->a, c, x->m->cluster, &g->model, &o, &v.costs, &v.mesh);
+    o.mesh = mesh_for(x, of, micro, again);
+    for (bool more = c != NULL; more;) {
+        set_time_left(x, &o);
+        v.fits =
+            syn_stage_costs(x->a, c, x->m->cluster, &g->model, &o, &v.costs, &v.mesh, &v.tight);
+        more = o.mesh != x->o->mesh && (!v.fits || v.tight);
+        o.mesh = x->o->mesh;
+    }
     set_links(g, &v.costs);
     HB_PUSH(x->a, &x->known, v);
     return &x->known.p[x->known.n - 1];
@@ -208,13 +235,63 @@ static const asked *costs_as_given(searcher *x, int of, int64_t micro)
     return v;
 }
 
-// A table: the options of some groups, by their costs. again: a stage may compute its blocks again.
-static int options_of(searcher *x, const grouping *g, bool again, pl_option *option, found *f)
+// Is a group so slow that no pipeline with a stage of it takes less than so many seconds?
+static bool too_slow(searcher *x, int of, int64_t micro, double worth)
+{
+    const syn_chunk *c = isfinite(worth) ? chunk_of(x, micro, false) : NULL;
+    if (!c) return false;
+    double least = syn_stage_least(c, &x->groups->of.p[of].model);
+    return SYN_STAGE_SURE * least * (double)micro >= worth;
+}
+
+// The group of half as many machines of each kind, -1: there is none.
+static int half_of(const searcher *x, int of)
+{
+    const int *take = x->groups->of.p[of].take;
+    for (int i = 0; i < x->groups->of.n && take; i++) {
+        const int *half = x->groups->of.p[i].take;
+        bool is = half != NULL;
+        for (int k = 0; k < x->groups->kinds.n && is; k++)
+            is = 2 * half[k] == take[k];
+        if (is) return i;
+    }
+    return -1;
+}
+
+static const double *part_of(hb_arena *a, const double *v, int n, double part)
+{
+    double *own = hb_copy(a, v, sizeof *v * (size_t)(n + 1));
+    for (int i = 0; i < n; i++)
+        own[i] *= part;
+    return own;
+}
+
+// What an option takes at least, or nearly, by what half of its group takes for half the rows: work
+// could be shared so. Memory is no matter. False: not known.
+static bool least_costs(searcher *x, hb_arena *a, int of, int64_t micro, pl_option *out)
+{
+    int half = half_of(x, of), n = x->layers->n;
+    const asked *v = half >= 0 ? known_costs(x, half, 2 * micro, false) : NULL;
+    if (!v || !v->fits || v->tight) return false;
+    *out = v->costs;
+    out->forward = part_of(a, out->forward, n, SYN_STAGE_TWICE);
+    out->backward = part_of(a, out->backward, n, SYN_STAGE_TWICE);
+    out->sent = part_of(a, out->sent, n, SYN_STAGE_TWICE);
+    out->width *= 2;
+    out->room = INFINITY;
+    return true;
+}
+
+// A table: the options of some groups, by their costs, without those that are too slow. again: a
+// stage may compute its blocks again.
+static int options_of(searcher *x, const grouping *g, bool again, double worth, pl_option *option,
+                      found *f)
 {
     bool given = x->o->again && x->step->n_blocks >= 2;
     int n = 0;
     for (int i = 0; i < g->group.n && !over(x); i++)
         for (int k = 0; k <= again; k++) {
+            if (k == 0 && too_slow(x, g->group.p[i], f->micro, worth)) break;
             const asked *v = given ? costs_as_given(x, g->group.p[i], f->micro)
                                    : costs_of(x, g->group.p[i], f->micro, k);
             int *take = HB_ARRAY(x->a, int, g->units.n + 1);
@@ -246,11 +323,10 @@ static bool memory_binds(const searcher *x, const pl_problem *p, double worth)
 {
     pl_problem roomy = *p;
     pl_option *option = hb_copy(x->a, p->option, sizeof *option * (size_t)p->n_options);
-    pl_plan plan;
     for (int i = 0; i < p->n_options; i++)
         option[i].room = INFINITY;
     roomy.option = option;
-    return pl_search(&roomy, worth, 1, &plan) == PL_OK;
+    return pl_any(&roomy, worth);
 }
 
 // Where as many micro-batches fit as stages follow, how many are under way is left to the orders.
@@ -275,31 +351,92 @@ static bool same_stages(const pl_plan *x, const pl_plan *y)
     return same;
 }
 
-// The quickest pipelines of a table: on different machines, where there are few, and the quickest
-// if no gradient is sent before its half ends, as by plans that hide their collectives.
-static pl_status find_plans(const searcher *x, const pl_problem *p, double worth, pl_plan *plan,
-                            int *n)
+// The table if no gradient is sent before its half ends, as in plans that hide their collectives.
+static pl_problem late_table(hb_arena *a, const pl_problem *p)
 {
-    int most = p->gap > 0 ? 1 : SYN_STAGE_OTHERS;
     pl_problem late = *p;
-    pl_option *option = hb_copy(x->a, p->option, sizeof *option * (size_t)p->n_options);
-    pl_status s = pl_search(p, worth, most, plan);
-    for (*n = 0; *n < most && plan[*n].n > 0;)
-        ++*n;
-    if (s != PL_OK || most > 1) return s;
+    pl_option *option = hb_copy(a, p->option, sizeof *option * (size_t)p->n_options);
     for (int i = 0; i < p->n_options; i++)
         option[i].sent = option[i].backward;
     late.option = option;
-    pl_plan *last = &plan[*n];
-    if (pl_search(&late, plan->sec * SYN_STAGE_LATE, 1, last) != PL_OK) return s;
-    if (same_stages(plan, last)) return s;
-    last->sec = pl_value(p, last);
-    *n += isfinite(last->sec);
-    return s;
+    return late;
+}
+
+// The quickest pipeline of that. False: there is none that is another.
+static bool find_late(found *f)
+{
+    const pl_problem *p = f->table;
+    hb_arena *own = hb_arena_new();
+    pl_problem late = late_table(own, p);
+    pl_plan last;
+    bool other = pl_search(&late, f->plan.sec * SYN_STAGE_LATE, 1, &last) == PL_OK &&
+                 !same_stages(&f->plan, &last);
+    hb_arena_free(own);
+    if (!other) return false;
+    last.sec = pl_value(p, &last);
+    leave_room(p, &last);
+    f->plan = last;
+    f->late = false;
+    return isfinite(last.sec);
+}
+
+// Notes the quickest pipelines of a table: on different machines, where there are few, else one and
+// that with gradients sent last, which takes about as much or more.
+static void note_found(searcher *x, const pl_problem *p, const pl_plan *plan, found f)
+{
+    f.table = hb_copy(x->a, p, sizeof *p);
+    for (int i = 0; i < SYN_STAGE_OTHERS && plan[i].n > 0; i++) {
+        f.plan = plan[i];
+        leave_room(p, &f.plan);
+        HB_PUSH(x->a, &x->found, f);
+    }
+    f.plan = *plan;
+    f.late = true;
+    if (p->gap > 0) HB_PUSH(x->a, &x->found, f);
+}
+
+static pl_problem table_of(const searcher *x, const grouping *g, const syn_chunk *c, int64_t micro,
+                           int n, const pl_option *option)
+{
+    return (pl_problem){.n_layers = x->layers->n,
+                        .n_kinds = g->units.n,
+                        .n_options = n,
+                        .count = g->units.count,
+                        .option = option,
+                        .border = c->border,
+                        .latency = x->m->cluster->network_latency,
+                        .rounds = (int)micro,
+                        .gap = syn_unit_sets(&g->units) <= SYN_STAGE_SETS ? 0 : SYN_STAGE_GAP,
+                        .least_stages = 2,
+                        .most_stages = IR_MAX_STAGES};
+}
+
+// Is it known, before costs are, that no pipeline takes less than so many seconds? By groups that
+// are too slow and what others take at least. Not looked at while larger groups do better.
+static bool hopeless(searcher *x, const grouping *g, int64_t micro, double worth)
+{
+    const syn_chunk *c = chunk_of(x, micro, false);
+    hb_arena *own = hb_arena_new();
+    pl_option *option = HB_ARRAY(own, pl_option, g->group.n + 1);
+    int n = 0;
+    bool known = c != NULL && x->larger_worse;
+    for (int i = 0; i < g->group.n && known; i++) {
+        int of = g->group.p[i], *take = HB_ARRAY(own, int, g->units.n + 1);
+        if (too_slow(x, of, micro, worth)) continue;
+        known = least_costs(x, own, of, micro, &option[n]) &&
+                syn_group_units(x->groups, &g->units, of, take);
+        option[n++].take = take;
+    }
+    pl_problem p = {0};
+    if (known) p = table_of(x, g, c, micro, n, option);
+    bool none = known && (n == 0 || !pl_any(&p, worth));
+    hb_arena_free(own);
+    return none;
 }
 
 // The quickest pipelines with these groups and micro-batches; again: stages may compute their
-// blocks again. Its seconds, INFINITY if none is near the best; then whether memory is why.
+// blocks again. Its seconds, INFINITY if none is near the best; then, if not again, whether memory
+// is why.
 static double look_at(searcher *x, const grouping *g, int64_t micro, bool again, bool *tight)
 {
     const syn_chunk *c = chunk_of(x, micro, again);
@@ -309,40 +446,27 @@ static double look_at(searcher *x, const grouping *g, int64_t micro, bool again,
                .mesh = HB_ARRAY(x->a, syn_mesh_choice, most),
                .again = HB_ARRAY(x->a, bool, most),
                .micro = micro};
-    int n = c ? options_of(x, g, again, option, &f) : 0;
-    *tight = c && n == 0;
-    if (n == 0) return INFINITY;
-    pl_problem p = {.n_layers = x->layers->n,
-                    .n_kinds = g->units.n,
-                    .n_options = n,
-                    .count = g->units.count,
-                    .option = option,
-                    .border = c->border,
-                    .latency = x->m->cluster->network_latency,
-                    .rounds = (int)micro,
-                    .gap = syn_unit_sets(&g->units) <= SYN_STAGE_SETS ? 0 : SYN_STAGE_GAP,
-                    .least_stages = 2,
-                    .most_stages = IR_MAX_STAGES};
     double worth = fmin(x->lead_sec * SYN_STAGE_NEAR, x->best * SYN_STAGE_FAR);
-    pl_plan plan[SYN_STAGE_OTHERS + 1];
-    pl_status s = find_plans(x, &p, worth, plan, &n);
+    *tight = false;
+    if (!c || (!again && hopeless(x, g, micro, worth))) return INFINITY;
+    int n = options_of(x, g, again, worth, option, &f);
+    *tight = n == 0;
+    if (n == 0) return INFINITY;
+    pl_problem p = table_of(x, g, c, micro, n, option);
+    pl_plan plan[SYN_STAGE_OTHERS] = {{0}};
+    pl_status s = pl_search(&p, worth, p.gap > 0 ? 1 : SYN_STAGE_OTHERS, plan);
     say_table(x, &p, again, plan);
     if (s != PL_OK) {
-        *tight = s == PL_NONE && memory_binds(x, &p, worth);
+        *tight = !again && s == PL_NONE && memory_binds(x, &p, worth);
         return INFINITY;
     }
-    f.table = hb_copy(x->a, &p, sizeof p);
-    for (int i = 0; i < n; i++) {
-        f.plan = plan[i];
-        leave_room(&p, &f.plan);
-        HB_PUSH(x->a, &x->found, f);
-    }
+    note_found(x, &p, plan, f);
     x->best = fmin(x->best, plan->sec);
     return plan->sec;
 }
 
 // Fewer and fewer micro-batches, from one row a machine on, or from so many times `near`, until two
-// numbers do no better; as many as `near` are looked at (0: none is).
+// numbers do no better, or one is far behind; as many as `near` are looked at (0: none is).
 static double look_at_all(searcher *x, const grouping *g, int64_t near)
 {
     double best = INFINITY;
@@ -357,7 +481,8 @@ static double look_at_all(searcher *x, const grouping *g, int64_t near)
         if ((tight || x->o->vary_blocks) && !x->o->again)
             sec = fmin(sec, look_at(x, g, k, true, &tight));
         bool ahead = isinf(x->best) || (isinf(best) && near > 0 && k > near);
-        worse = sec < best ? 0 : ahead ? worse : worse + 1;
+        bool far = sec > best * SYN_STAGE_STEEP;
+        worse = sec < best ? 0 : ahead ? worse : far ? 2 : worse + 1;
         best = fmin(best, sec);
         if (wish > 0) break;
     }
@@ -368,8 +493,9 @@ static double look_at_all(searcher *x, const grouping *g, int64_t near)
 
 static int by_seconds(const void *x, const void *y)
 {
-    double a = ((const found *)x)->plan.sec, b = ((const found *)y)->plan.sec;
-    return a < b ? -1 : a > b;
+    const found *f = x, *g = y;
+    double a = f->plan.sec, b = g->plan.sec;
+    return a < b ? -1 : a > b ? 1 : f->late - g->late;
 }
 
 // Many stages are planned as their costs were: briefly, on all devices of their machines, on the
@@ -419,9 +545,22 @@ static ir_graph *variant_of(searcher *x, const found *f)
         if (x->variants.p[i].micro == f->micro &&
             memcmp(x->variants.p[i].again, again, blocks) == 0)
             return x->variants.p[i].g;
-    ir_graph *g = ir_variant(x->a, x->step, f->micro, again, x->d);
+    bool any = memchr(again, true, blocks) != NULL;
+    if (!any && !x->factors) x->factors = ir_factorize(x->a, x->step);
+    ir_graph *g = ir_variant_by(x->a, x->step, x->factors, f->micro, again, x->d);
     if (g) HB_PUSH(x->a, &x->variants, (variant){f->micro, again, g});
     return g;
+}
+
+// Seconds of a pipeline by the table if no gradient is sent early; 0: it does not fit then.
+static double late_seconds(const found *f)
+{
+    hb_arena *own = hb_arena_new();
+    pl_problem late = late_table(own, f->table);
+    pl_plan plan = f->plan;
+    double sec = pl_value(&late, &plan);
+    hb_arena_free(own);
+    return isfinite(sec) ? sec : 0;
 }
 
 static syn_staged_result plan_found(searcher *x, hb_arena *a, const found *f)
@@ -437,7 +576,9 @@ static syn_staged_result plan_found(searcher *x, hb_arena *a, const found *f)
     ir_graph *v = variant_of(x, f);
     if (!v || !take_devices(x, f, wish, model, rank)) return r;
     syn_known_stages *known = x->o->pins ? syn_known_stages_new(a) : x->stages;
-    return syn_try_stages(a, v, x->m->cluster, f->plan.n, wish, model, rank, &o, known, x->d);
+    double among = many(f) ? late_seconds(f) : 0;
+    return syn_try_stages(a, v, x->m->cluster, f->plan.n, wish, model, rank, &o, among, known,
+                          x->d);
 }
 
 // Plans a pipeline in full. Whether it takes the lead.
@@ -504,6 +645,35 @@ static bool whole_leads(const searcher *x)
            isfinite(x->whole->ask(x->whole->ctx, x->lead_sec));
 }
 
+static bool has_part(const searcher *x, const found *f)
+{
+    bool part = false;
+    for (int s = 0; s < f->plan.n; s++)
+        part = part || !x->groups->of.p[f->group[f->plan.stage[s].option]].take;
+    return part;
+}
+
+// Does a pipeline count? Where there are parts, those without have been looked at.
+static bool counts(const searcher *x, const found *f)
+{
+    return f->late || !x->parts || has_part(x, f);
+}
+
+// The next pipeline to plan, number i: sorted from there on. NULL: none is near the best.
+static const found *next_found(searcher *x, int i)
+{
+    while (i < x->found.n) {
+        found *f = &x->found.p[i];
+        qsort(f, (size_t)(x->found.n - i), sizeof *f, by_seconds);
+        if (f->plan.sec > x->lead_sec * SYN_STAGE_NEAR) return NULL;
+        if (!f->late) return f;
+        if (find_late(f) && counts(x, f)) continue;
+        memmove(f, f + 1, sizeof *f * (size_t)(x->found.n - i - 1));
+        x->found.n--;
+    }
+    return NULL;
+}
+
 // Plans the quickest pipelines of tables in full, from number `first` of them on: some, or until
 // one takes about what its table says. They are out of the list then.
 static void plan_best(searcher *x, int first, bool some)
@@ -512,32 +682,24 @@ static void plan_best(searcher *x, int first, bool some)
     bool more = true;
     if (x->found.n == first) return;
     ask_whole(x);
-    found *f = x->found.p + first;
-    qsort(f, (size_t)(x->found.n - first), sizeof *f, by_seconds);
-    for (; first + n < x->found.n && n < SYN_STAGE_PLANS && more; n++) {
+    for (; n < SYN_STAGE_PLANS && more; n++) {
         if ((x->lead.plan && over(x)) || hb_diag_count(x->d) > 0) break;
-        if (f[n].plan.sec > x->lead_sec * SYN_STAGE_NEAR) break;
+        const found *f = next_found(x, first + n);
+        if (!f) break;
         hb_arena *a = hb_arena_within(x->a);
-        bool leads = try_plan(x, a, &f[n]);
-        more = some || x->planned > f[n].plan.sec * SYN_STAGE_NEAR;
+        bool leads = try_plan(x, a, f);
+        more = some || x->planned > f->plan.sec * SYN_STAGE_NEAR;
         if (!leads) {
             hb_arena_free(a);
             continue;
         }
         if (x->of_lead) hb_arena_free(x->of_lead);
         x->of_lead = a;
-        x->lead_found = f[n];
+        x->lead_found = *f;
     }
+    found *f = x->found.p + first;
     memmove(f, f + n, sizeof *f * (size_t)(x->found.n - first - n));
     x->found.n -= n;
-}
-
-static bool has_part(const searcher *x, const found *f)
-{
-    bool part = false;
-    for (int s = 0; s < f->plan.n; s++)
-        part = part || !x->groups->of.p[f->group[f->plan.stage[s].option]].take;
-    return part;
 }
 
 // The same groups and parts of machines, where what is known bounds what these may take.
@@ -551,15 +713,27 @@ static void look_at_parts(searcher *x, const grouping *machines)
     all.group.cap = all.group.n;
     if (all.units.n == 0 || over(x) || !syn_parts_of(x->groups, &all.units, add_part, &to)) return;
     x->found.n = 0;
+    x->parts = true;
     (void)look_at_all(x, &all, x->lead.plan ? x->lead_found.micro : 0);
-    for (int i = 0; i < x->found.n; i++) // others have been looked at
-        if (has_part(x, &x->found.p[i])) x->found.p[n++] = x->found.p[i];
+    for (int i = 0; i < x->found.n; i++)
+        if (counts(x, &x->found.p[i])) x->found.p[n++] = x->found.p[i];
     x->found.n = n;
     plan_best(x, 0, true);
 }
 
-// Groups of one size after the other, the quickest pipelines of each planned at once: what is known
-// then bounds what the next may take. Then others that may be quicker still.
+// Is the quickest pipeline of those from number `first` on one of so small micro-batches that
+// larger groups, which have fewer, seldom do better: of one row a machine?
+static bool one_row(const searcher *x, int first, int machines)
+{
+    const found *best = NULL;
+    for (int i = first; i < x->found.n; i++)
+        if (!best || x->found.p[i].plan.sec < best->plan.sec) best = &x->found.p[i];
+    return best && best->micro * machines >= x->step->batch;
+}
+
+// Groups of one size after the other. The quickest pipelines of one are planned once the next size
+// does no better, or is not likely to: what is known then bounds what others may take. At the end
+// others that may be quicker still.
 static void look_at_groups(searcher *x)
 {
     double best = INFINITY;
@@ -576,14 +750,24 @@ static void look_at_groups(searcher *x)
         look_at_parts(x, &any);
         return;
     }
+    double last = INFINITY;
+    int waits = 0; // those from there on are not planned yet
     for (int n = 1; n <= most && worse < 2 && !over(x); n *= 2) {
         grouping equal = {.units = machines};
         if (!equal_groups(x, n, &equal)) return;
         int before = x->found.n;
         double sec = look_at_all(x, &equal, 0);
-        worse = sec < best ? 0 : isinf(x->best) ? worse : worse + 1;
+        bool far = sec > best * SYN_STAGE_STEEP;
+        worse = sec < best ? 0 : isinf(x->best) ? worse : far ? 2 : worse + 1;
         best = fmin(best, sec);
-        plan_best(x, before, false);
+        bool better = sec * SYN_STAGE_NEAR < last;
+        x->larger_worse = !better;
+        if (better) waits = before;
+        if (!better || one_row(x, before, n)) {
+            plan_best(x, waits, false);
+            waits = x->found.n;
+        }
+        last = sec;
     }
     plan_best(x, 0, true);
 }

@@ -6,6 +6,7 @@
 #include "ir/variant.h"
 #include "synth/plan/liveness.h"
 #include "synth/price/simulate_plan.h"
+#include "synth/search/lower_bound.h"
 
 // --- layers ---
 
@@ -194,6 +195,25 @@ static half half_of_instr(const cutting *c, int instr)
     return half_of(c->p->g, in->turn, c->p->g->nodes.p[in->node].phase);
 }
 
+double syn_stage_least(const syn_chunk *c, const cost_model *group)
+{
+    const cl_cluster *cl = group->cluster;
+    hb_arena *own = hb_arena_new();
+    const int *layer = layers_of(own, c->graph);
+    double *sec = HB_ARRAY(own, double, c->layers->n_few + 1), least = INFINITY, launch;
+    for (int k = 0; k < c->graph->nodes.n; k++) {
+        if (layer[k] < 0 || half_of_node(c->graph, k) == HALF_NONE) continue;
+        double fastest = INFINITY;
+        for (int i = 0; i < cl->n_classes; i++)
+            fastest = fmin(fastest, syn_least_op(group, c->graph, c->f, k, i, &launch));
+        sec[layer[k]] += fastest / cl->n_ranks;
+    }
+    for (int l = 0; l < c->layers->n_few; l++)
+        least = fmin(least, sec[l]);
+    hb_arena_free(own);
+    return least;
+}
+
 // Cuts what lies between two times at the last ends of layers, done in ascending order or, going
 // back, the other way round.
 static void cut_half(const cutting *c, double begin, double end, half h, double *sec)
@@ -362,7 +382,7 @@ static cost_model *roomy(hb_arena *a, const cost_model *group, double times)
 
 bool syn_stage_costs(hb_arena *a, const syn_chunk *c, const cl_cluster *whole,
                      const cost_model *group, const syn_options *o, pl_option *out,
-                     syn_mesh_choice *mesh)
+                     syn_mesh_choice *mesh, bool *tight)
 {
     const syn_layers *l = c->layers;
     hb_arena *own = hb_arena_new();
@@ -392,6 +412,7 @@ bool syn_stage_costs(hb_arena *a, const syn_chunk *c, const cl_cluster *whole,
         for (int i = 0; i < l->n_few; i++)
             places += b.place[i];
         *mesh = r.program->mesh->n_axes > 1 ? SYN_MESH_MACHINES : SYN_MESH_FLAT;
+        *tight = times > 1 || r.tight;
         out->width = network_of(whole, group->cluster);
         out->forward = by_layer(a, l, x.forward, 1);
         out->backward = by_layer(a, l, x.backward, 1);

@@ -35,10 +35,13 @@ bool syn_chunk_open(hb_arena *a, const syn_layers *l, int64_t micro_batches, boo
                     syn_chunk *out, hb_str *why);
 
 // Fills an option's costs for a group of machines of a cluster, by its cost model; take is left
-// alone. Bytes are shares of the fullest memory. *mesh: what the plan found has. False where no
-// plan is found.
+// alone. Bytes are shares of the fullest memory. *mesh: what the plan found has; *tight: memory
+// shaped it. False where no plan is found.
 bool syn_stage_costs(hb_arena *a, const syn_chunk *c, const cl_cluster *whole,
                      const cost_model *group, const syn_options *o, pl_option *out,
-                     syn_mesh_choice *mesh);
+                     syn_mesh_choice *mesh, bool *tight);
+
+// Seconds that a micro-batch takes at least in any layer on a group, all parts of its work cut.
+double syn_stage_least(const syn_chunk *c, const cost_model *group);
 
 #endif

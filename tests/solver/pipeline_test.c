@@ -1,7 +1,8 @@
 // The search for a pipeline (solver/pipeline.h).
 //
 //  oracle    random small tables: as good as the best of all splits of the layers on all groups;
-//            so are the next best on other units; with a gap no further from it than that
+//            so are the next best on other units; with a gap no further from it than that; any
+//            where there is one
 //  more      another unit, more room, wider links, a lower latency: never slower
 //  large     a table beyond its room is said to be too large, in no time
 //
@@ -180,6 +181,9 @@ START_TEST(oracle)
         ck_assert_msg(plan.sec <= best->sec * (1 + GAP), "seed %llu: %g, of all %g", seed, plan.sec,
                       best->sec);
         t.p.gap = 0;
+        ck_assert(pl_any(&t.p, INFINITY) == (s == PL_OK));
+        for (int e = -1; e <= 1 && s == PL_OK; e += 2)
+            ck_assert(pl_any(&t.p, best->sec * (1 + e * 1e-6)) == (e > 0));
         for (int e = -1; e <= 1 && s == PL_OK; e += 2)
             ck_assert_msg(pl_search(&t.p, best->sec * (1 + e * 1e-6), 1, &plan) ==
                               (e > 0 ? PL_OK : PL_NONE),
