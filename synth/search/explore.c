@@ -25,6 +25,20 @@ static void follow_level(pool *p, syn_starting_ratio starting)
     b->price = price;
 }
 
+// Is the second mesh behind, by its first plan, or where that does not fit, by what it takes with
+// all the memory that it wants? The latter in small steps alone, and unless another variant is far
+// ahead of what the first mesh came to. In steps of few nodes one is not behind whose first plan is
+// about as fast as the other's: ratios may do as much for it.
+static bool mesh_is_behind(const pool *p, const candidate *first, double at, double other)
+{
+    if (pool_is_large(p)) return at > p->best.sec;
+    bool hope = first->program && !first->fits && !p->g->few_of &&
+                p->best.sec < SYN_LATER_FAR * pool_best_known(p);
+    double sec = hope ? p->b->quickest : at;
+    bool alike = !pool_few_starts(p) && !p->g->few_of && at < SYN_LATER_FAR * other;
+    return sec > p->best.sec * SYN_MESH_BEHIND && !alike;
+}
+
 // Meshes over one set of devices, the boards first_board .. first_board + n - 1: first a plan on
 // each, then, best first, what the starting ratios lead to, on those whose first plan is not behind
 // what was found by then.
@@ -45,9 +59,8 @@ static void explore_meshes(pool *p, int first_board, int n)
     bool swap = n == 2 && at[1] < at[0];
     for (int k = 0; k < n; k++) {
         int i = swap ? 1 - k : k;
-        bool behind = k > 0 && p->best.program &&
-                      at[i] > p->best.sec * (pool_is_large(p) ? 1 : SYN_MESH_BEHIND);
         p->b = p->boards.p[first_board + i];
+        bool behind = k > 0 && p->best.program && mesh_is_behind(p, &first[i], at[i], at[1 - i]);
         if (k == 0 && have[i]) {
             bool other = n == 2 && have[1 - i] && first[1 - i].fits;
             double beat = other ? at[1 - i] : 0;
