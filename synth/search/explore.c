@@ -374,11 +374,15 @@ static bool slow_variant(const pool *p)
     return sec > SYN_VARIANT_SLOW * k->best;
 }
 
-// Unless another variant of the step is ahead by more than that may gain.
+// Unless another variant of the step is ahead by more than that may gain: of what these took before
+// their states were fixed.
 static void fix_states(pool *p)
 {
+    syn_known_sets *k = p->opt->known;
     if (!p->best.program || pool_is_large(p) || p->g->few_of) return;
-    if (p->best.sec > SYN_FIX_BEHIND * pool_best_known(p)) return;
+    double sec = p->best.sec, other = k && k->best > 0 ? fmax(k->best, k->unfixed) : sec;
+    if (sec > SYN_FIX_BEHIND * other) return;
+    if (k && (k->unfixed <= 0 || sec < k->unfixed)) k->unfixed = sec;
     if (pool_fix_states(p)) pool_polish(p);
 }
 
@@ -421,12 +425,15 @@ static void finish_meshes(pool *p)
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
     p->most_of_mesh = 0;
     p->ahead = HUGE_VAL;
+    // A strategy's plan is none of these: they are compared with what it took before.
+    bool proposed = p->best.program && p->best.space->strategy != SYN_AUTO;
+    double least = proposed ? pool_best_known(p) : 0;
     finish_best(p);
     // Where memory costs much another variant of the step will do better.
     if (p->best.sec > SYN_FINISH_FAR * p->quickest) n = 0;
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         candidate best = p->best;
-        if (of[i].sec > SYN_FINISH_FAR * pool_best_known(p)) break;
+        if (of[i].sec > SYN_FINISH_FAR * fmax(least, pool_best_known(p))) break;
         p->best = of[i];
         p->ahead = best.sec;
         p->aside[0] = best.arena;
