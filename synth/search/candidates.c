@@ -693,6 +693,13 @@ static void search_corners(pool *p, search_options *o, const candidate *keep, ca
     o->price = high;
 }
 
+// Does a price on memory cost so much that cuts which moved since may do with a lower one?
+static bool is_dear(const pool *p, const candidate *c)
+{
+    bool small = ir_step_nodes(p->g) <= SYN_LARGE && !p->g->few_of && !p->thrifty;
+    return small && c->sec > SYN_PRICE_FAR * p->b->quickest;
+}
+
 bool pool_search_within_memory(pool *p, const search_options *options, const candidate *keep,
                                candidate *out)
 {
@@ -732,9 +739,13 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
         return true;
     }
     if (!out->fits) return true;
-    // Back, where the price is new or leaves much memory free.
+    // Back, where the price is new, leaves much memory free or costs much.
     bool known = is_auto && p->b->price > 0 && high == p->b->price;
-    int halves = known ? out->share < SYN_PRICE_SPARE : high < usual ? 0 : high == usual ? 1 : 2;
+    int halves = 0;
+    if (known)
+        halves = is_dear(p, out) ? 2 : out->share < SYN_PRICE_SPARE;
+    else if (high >= usual)
+        halves = high == usual ? 1 : 2;
     if (is_auto) p->b->price = high;
     for (int half = 0; half < halves && high > 0 && !pool_out_of_time(p); half++) {
         if (p->best.program && out->sec > SYN_HOPELESS * p->best.sec) break;

@@ -25,6 +25,20 @@ static void follow_level(pool *p, syn_starting_ratio starting)
     b->price = price;
 }
 
+// Is the second mesh behind, by its first plan, or where that does not fit, by what it takes with
+// all the memory that it wants? The latter in small steps alone, and unless another variant is far
+// ahead of what the first mesh came to. In steps of few nodes one is not behind whose first plan is
+// about as fast as the other's: ratios may do as much for it.
+static bool mesh_is_behind(const pool *p, const candidate *first, double at, double other)
+{
+    if (pool_is_large(p)) return at > p->best.sec;
+    bool hope = first->program && !first->fits && !p->g->few_of &&
+                p->best.sec < SYN_LATER_FAR * pool_best_known(p);
+    double sec = hope ? p->b->quickest : at;
+    bool alike = !pool_few_starts(p) && !p->g->few_of && at < SYN_LATER_FAR * other;
+    return sec > p->best.sec * SYN_MESH_BEHIND && !alike;
+}
+
 // Meshes over one set of devices, the boards first_board .. first_board + n - 1: first a plan on
 // each, then, best first, what the starting ratios lead to, on those whose first plan is not behind
 // what was found by then.
@@ -45,9 +59,8 @@ static void explore_meshes(pool *p, int first_board, int n)
     bool swap = n == 2 && at[1] < at[0];
     for (int k = 0; k < n; k++) {
         int i = swap ? 1 - k : k;
-        bool behind = k > 0 && p->best.program &&
-                      at[i] > p->best.sec * (pool_is_large(p) ? 1 : SYN_MESH_BEHIND);
         p->b = p->boards.p[first_board + i];
+        bool behind = k > 0 && p->best.program && mesh_is_behind(p, &first[i], at[i], at[1 - i]);
         if (k == 0 && have[i]) {
             bool other = n == 2 && have[1 - i] && first[1 - i].fits;
             double beat = other ? at[1 - i] : 0;
@@ -361,11 +374,15 @@ static bool slow_variant(const pool *p)
     return sec > SYN_VARIANT_SLOW * k->best;
 }
 
-// Unless another variant of the step is ahead by more than that may gain.
+// Unless another variant of the step is ahead by more than that may gain: of what these took before
+// their states were fixed.
 static void fix_states(pool *p)
 {
+    syn_known_sets *k = p->opt->known;
     if (!p->best.program || pool_is_large(p) || p->g->few_of) return;
-    if (p->best.sec > SYN_FIX_BEHIND * pool_best_known(p)) return;
+    double sec = p->best.sec, other = k && k->best > 0 ? fmax(k->best, k->unfixed) : sec;
+    if (sec > SYN_FIX_BEHIND * other) return;
+    if (k && (k->unfixed <= 0 || sec < k->unfixed)) k->unfixed = sec;
     if (pool_fix_states(p)) pool_polish(p);
 }
 
@@ -410,13 +427,14 @@ static void finish_meshes(pool *p)
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
     p->most_of_mesh = 0;
     p->ahead = HUGE_VAL;
+    bool proposed = p->best.program && p->best.space->strategy != SYN_AUTO;
     finish_best(p);
     bool light = p->work - work < SYN_FINISH_LIGHT * SYN_WORK;
     // Where memory costs much another variant of the step will do better.
     if (p->best.sec > SYN_FINISH_FAR * p->quickest) n = 0;
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         candidate best = p->best;
-        if (of[i].sec > SYN_FINISH_FAR * (light ? before : pool_best_known(p))) break;
+        if (of[i].sec > SYN_FINISH_FAR * (light || proposed ? before : pool_best_known(p))) break;
         p->best = of[i];
         p->ahead = best.sec;
         p->aside[0] = best.arena;

@@ -149,25 +149,30 @@ static bool fix(fixing *f, const found_plan *x, const double **unary)
     return true;
 }
 
+// The best choice with some costs, unless it is dearer than `beyond`.
+static bool solve_fixed(fixing *f, const double **unary, double beyond, found_plan *out)
+{
+    ms_problem problem = f->s->problem;
+    double lower = 0;
+    problem.unary = unary;
+    problem.memo = f->memo;
+    problem.beyond = beyond;
+    f->p->n_solved++;
+    f->p->work += pool_states(f->s);
+    return ms_solve_near(f->arena, &problem, 0, SYN_SEARCH_GAP, &f->warm, out->x, &out->additive,
+                         &lower) == MS_OPTIMAL;
+}
+
 // The best choice with that fixed.
 static void search_fixed(fixing *f, found_plan want)
 {
     hb_arena *scratch = hb_arena_new();
-    ms_problem problem = f->s->problem;
-    const double **unary = hb_copy(scratch, f->unary, sizeof *unary * (size_t)problem.n_vars);
-    want.x = HB_ARRAY(scratch, int, problem.n_vars + 1);
-    bool can = fix(f, &want, unary);
-    problem.unary = unary;
-    problem.memo = f->memo;
-    problem.beyond = f->best.choice.additive * f->far;
-    double lower = 0;
-    if (can) {
-        f->p->n_solved++;
-        f->p->work += pool_states(f->s);
-        can = ms_solve_near(f->arena, &problem, 0, SYN_SEARCH_GAP, &f->warm, want.x, &want.additive,
-                            &lower) == MS_OPTIMAL;
-    }
-    if (can && want.additive < f->best.choice.additive * f->far) keep_found(f, want);
+    int n = f->s->problem.n_vars;
+    const double **unary = hb_copy(scratch, f->unary, sizeof *unary * (size_t)n);
+    double beyond = f->best.choice.additive * f->far;
+    want.x = HB_ARRAY(scratch, int, n + 1);
+    if (fix(f, &want, unary) && solve_fixed(f, unary, beyond, &want) && want.additive < beyond)
+        keep_found(f, want);
     hb_arena_free(scratch);
 }
 
@@ -310,6 +315,136 @@ static bool was_fixed(pool *p, double sec)
     return false;
 }
 
+static void begin_free(fixing *f)
+{
+    f->memo = ms_memo_new(f->arena);
+    f->unary =
+        hb_copy(f->arena, f->s->problem.unary, sizeof *f->unary * (size_t)f->s->problem.n_vars);
+    list_all(f);
+}
+
+// Begins at a choice, if it takes about as long as it did.
+static bool simulate_first(fixing *f, const found_plan *x, double sec)
+{
+    pool *p = f->p;
+    hb_arena *own = hb_arena_new();
+    syn_choice *choice = &f->best.choice;
+    syn_choice_decode(f->best.arena, f->s, x->x, choice);
+    choice->additive = x->additive;
+    candidate c = pool_simulate(p, own, f->s, choice);
+    if (gains(p, &c)) pool_offer(p, &c);
+    f->best.sec = p->best.sec;
+    settle(f, own);
+    return c.sec < sec * SYN_FIX_FAR;
+}
+
+// The state of a tensor in another space; -1: it has none.
+static int state_in(const syn_space *s, int tensor, const syn_state *x)
+{
+    for (int i = 0; i < s->states[tensor]->n; i++)
+        if (memcmp(&s->states[tensor]->s[i], x, sizeof *x) == 0) return i;
+    return -1;
+}
+
+static bool same_states(const syn_space *s, const uint16_t *x, const syn_space *t,
+                        const uint16_t *y, int n, const int *tensor)
+{
+    bool same = true;
+    for (int i = 0; i < n && same; i++)
+        same = state_in(s, tensor[i], &t->states[tensor[i]]->s[y[i]]) == x[i];
+    return same;
+}
+
+// The sharding of a node in another space; -1: it has none.
+static int sharding_in(const syn_space *s, int node, const syn_space *t, const syn_sharding *x)
+{
+    const ir_node *n = &s->g->nodes.p[node];
+    for (int i = 0; i < s->shardings[node]->n; i++) {
+        const syn_sharding *y = &s->shardings[node]->sharding[i];
+        if (memcmp(&y->cut, &x->cut, sizeof x->cut) == 0 &&
+            same_states(s, y->in, t, x->in, n->n_in, n->in) &&
+            same_states(s, y->out, t, x->out, n->n_out, n->out))
+            return i;
+    }
+    return -1;
+}
+
+static void fix_one(fixing *f, choosable x, int state)
+{
+    const double *own = state < 0 ? NULL : costs_in_state(f, &x, state);
+    if (own) f->unary[x.var] = own;
+}
+
+// All as another plan has it, but for updates, which follow their parameters.
+static void fix_as_in(fixing *f, const candidate *plan)
+{
+    const syn_space *s = f->s, *t = plan->space;
+    for (int i = 0; i < f->list.n; i++) {
+        choosable x = f->list.p[i];
+        if (x.node >= 0 || t->tensor_var[x.tensor] < 0) continue;
+        int state = plan->choice.keep[x.tensor].state;
+        fix_one(f, x, state_in(s, x.tensor, &t->states[x.tensor]->s[state]));
+    }
+    for (int i = 0; i < s->g->nodes.n; i++) {
+        if (s->node_var[i] < 0 || t->node_var[i] < 0 || may_move(s, i)) continue;
+        choosable x = {.tensor = -1, .node = i, .var = s->node_var[i], .n = s->shardings[i]->n};
+        const syn_sharding *is = &t->shardings[i]->sharding[plan->choice.sharding[i]];
+        fix_one(f, x, sharding_in(s, i, t, is));
+    }
+}
+
+// A plan of a strategy, whose space is small: the space of all plans at its cuts, with all fixed
+// as it is there. Each state of a parameter is then changed beside the rest: so some parameters
+// may be whole and others cut, which no strategy does.
+static bool begin_at_strategy(fixing *f)
+{
+    pool *p = f->p;
+    const candidate won = f->best;
+    syn_options *quick = hb_copy(p->arena, p->opt, sizeof *p->opt);
+    quick->copy_bytes = INT64_MAX;
+    search_options o = {.strategy = SYN_AUTO,
+                        .opt = quick,
+                        .weight = won.space->weight,
+                        .comm = 1,
+                        .gap = SYN_SEARCH_GAP};
+    *p->b->partitions = *syn_partitions_copy(p->arena, won.space->partitions);
+    if (!pool_search(p, &o, &f->best)) return false;
+    f->s = f->best.space;
+    begin_free(f);
+    fix_as_in(f, &won);
+    found_plan same = {.x = HB_ARRAY(f->arena, int, f->s->problem.n_vars + 1)};
+    return solve_fixed(f, f->unary, HUGE_VAL, &same) && simulate_first(f, &same, won.sec);
+}
+
+static bool begin_fixing(fixing *f)
+{
+    if (f->s->strategy != SYN_AUTO) return begin_at_strategy(f);
+    begin_free(f);
+    return true;
+}
+
+// begin: the work before.
+static void fix_in_turn(fixing *f, double begin)
+{
+    pool *p = f->p;
+    bool any = false; // since they began anew
+    for (phase x = STATES; x < N_PHASES && !enough(f);) {
+        double sec = f->best.sec;
+        search_all(f, x);
+        bool better = simulate_found(f);
+        if (better) fix_others(f, sec);
+        bool much = f->best.sec < sec * (1 - SYN_FIX_GAIN);
+        if (much) f->work = fmin(begin + SYN_FIX_MOST * f->more, fmax(f->work, p->work + f->more));
+        any = any || better;
+        x++;
+        // None alone in a second plan of a mesh while another one is ahead.
+        if (is_alone(x) && f->s->slack && f->best.sec > p->ahead) x++;
+        if (!much && (x < N_PHASES || !any)) continue;
+        x = STATES;
+        any = false;
+    }
+}
+
 bool pool_fix_states(pool *p)
 {
     const syn_program *before = p->best.program;
@@ -319,32 +454,14 @@ bool pool_fix_states(pool *p)
     // Where nothing is sent all devices do the same.
     bool same = before && t->comm <= 0 && before->mesh->n_ranks > 1,
          waits = before && t->comm - t->hidden >= SYN_HIDE_WAITS * t->total;
-    if (!(waits || same) || f.s->strategy != SYN_AUTO || was_fixed(p, f.best.sec)) return false;
+    if (!(waits || same) || was_fixed(p, f.best.sec)) return false;
+    p->b = pool_board_of(p, f.s->mesh);
     if (same) f.far = SYN_FIX_SAME;
     f.more = fmax(SYN_FIX_WORK * (p->work - p->fixing + p->spared), SYN_FIX_LEAST);
     f.work = p->work + f.more;
     f.arena = hb_arena_new();
-    f.memo = ms_memo_new(f.arena);
-    f.unary = hb_copy(f.arena, f.s->problem.unary, sizeof *f.unary * (size_t)f.s->problem.n_vars);
-    list_all(&f);
-    p->b = pool_board_of(p, f.s->mesh);
     p->held = &f.best;
-    bool any = false; // since they began anew
-    for (phase x = STATES; x < N_PHASES && !enough(&f);) {
-        double sec = f.best.sec;
-        search_all(&f, x);
-        bool better = simulate_found(&f);
-        if (better) fix_others(&f, sec);
-        bool much = f.best.sec < sec * (1 - SYN_FIX_GAIN);
-        if (much) f.work = fmin(begin + SYN_FIX_MOST * f.more, fmax(f.work, p->work + f.more));
-        any = any || better;
-        x++;
-        // None alone in a second plan of a mesh while another one is ahead.
-        if (is_alone(x) && f.s->slack && f.best.sec > p->ahead) x++;
-        if (!much && (x < N_PHASES || !any)) continue;
-        x = STATES;
-        any = false;
-    }
+    if (begin_fixing(&f)) fix_in_turn(&f, begin);
     p->fixing += p->work - begin;
     p->held = NULL;
     hb_arena_free(f.arena);

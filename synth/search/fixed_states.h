@@ -10,7 +10,8 @@
 #include "synth/search/candidates.h"
 
 // Searches in the best plan's space, for a share of the work that was done before, and simulates
-// the cheapest; where one is better, begins there again. Whether the pool's best changed.
+// the cheapest; where one is better, begins there again. A strategy's plan is followed in the space
+// of all plans at its cuts. Whether the pool's best changed.
 bool pool_fix_states(pool *p);
 
 #endif

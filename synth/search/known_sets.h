@@ -22,6 +22,7 @@ typedef struct syn_known_sets {
     HB_VEC(struct known_set) set;
     double best;       // seconds of the fastest plan without pairs that fits; 0: none
     double leads;      // and of the fastest in all
+    double unfixed;    // of the fastest before states were fixed in it; 0: in none
     bool puts_kept[2]; // a search without one-sided puts brought nothing: no, some blocks again
     // What the same variant came to in the other order, before it was finished, without pairs and
     // in all: what comes to the same is not finished again. 0: none
