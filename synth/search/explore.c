@@ -415,8 +415,8 @@ static int faster_plan(const void *x, const void *y)
 }
 
 // What looks best before it is finished need not be so behind: the best plans of other meshes
-// too, those on other devices among them. Where finishing takes little work they need to be near
-// the best as it was before that only.
+// too, those on other devices among them. Where finishing takes little work, or a strategy's plan
+// leads, which is none of these, they only need to be near the best as it was before that.
 static void finish_meshes(pool *p)
 {
     candidate of[SYN_FINISHED];
@@ -427,14 +427,14 @@ static void finish_meshes(pool *p)
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
     p->most_of_mesh = 0;
     p->ahead = HUGE_VAL;
-    bool proposed = p->best.program && p->best.space->strategy != SYN_AUTO;
+    bool early = p->best.program && p->best.space->strategy != SYN_AUTO;
     finish_best(p);
-    bool light = p->work - work < SYN_FINISH_LIGHT * SYN_WORK;
+    early = early || p->work - work < SYN_FINISH_LIGHT * SYN_WORK;
     // Where memory costs much another variant of the step will do better.
     if (p->best.sec > SYN_FINISH_FAR * p->quickest) n = 0;
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         candidate best = p->best;
-        if (of[i].sec > SYN_FINISH_FAR * (light || proposed ? before : pool_best_known(p))) break;
+        if (of[i].sec > SYN_FINISH_FAR * (early ? before : pool_best_known(p))) break;
         p->best = of[i];
         p->ahead = best.sec;
         p->aside[0] = best.arena;
