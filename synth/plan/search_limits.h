@@ -71,7 +71,6 @@
 #define SYN_STAGE_TWICE 0.98 // of what half a group takes for half the rows: a group takes more, or as much [tried]
 #define SYN_DEPTH_TRIES 5    // depths that are tried [set]
 #define SYN_DEPTH_STEP  0.5  // times the depth of 1F1B, between two of them [set]
-#define SYN_DEPTH_FAR   1.1  // times the quickest by the seconds of parts alone: orders so slow are not priced [tried]
 #define SYN_DEPTH_NEAR  0.002 // share: so much slower, for fewer micro-batches under way [set]
 
 // --- additive searches: how near the optimum (candidates.c, explore.c) ---

@@ -9,11 +9,6 @@ bool pool_few_starts(const pool *p)
     return ir_step_nodes(p->g) > SYN_MANY_NODES;
 }
 
-bool pool_for_table(const pool *p)
-{
-    return p->g->few_of && p->opt->brief;
-}
-
 bool pool_is_large(const pool *p)
 {
     return ir_step_nodes(p->g) > SYN_LARGE;

@@ -7,9 +7,7 @@
 #include "synth/search/ratios.h"
 
 bool pool_few_starts(const pool *p); // ratios start from the better of two plans alone
-// Few layers of which no more than a table of costs is wanted (stage_costs.h).
-bool pool_for_table(const pool *p);
-bool pool_is_large(const pool *p); // few layers were searched before
+bool pool_is_large(const pool *p);   // few layers were searched before
 
 // Another board on a mesh; none if that is NULL.
 void pool_add_board(pool *p, syn_mesh *mesh);

@@ -83,7 +83,7 @@ static void explore_meshes(pool *p, int first_board, int n)
         for (int starting = 1; starting < n_starting && !behind && !pool_out_of_time(p); starting++)
             pool_follow(p, start[starting]); // of few starts: was there before
         if (!behind) follow_level(p, start[0]);
-        if (!behind && !pool_for_table(p)) pool_propose(p);
+        if (!behind) pool_propose(p);
     }
 }
 

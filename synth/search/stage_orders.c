@@ -18,7 +18,6 @@ typedef struct chooser {
 // The orders of one try.
 typedef struct orders {
     double sec;        // as priced
-    double about;      // until the slots have ended, by the seconds of their parts alone
     bool free;         // more under way than was allowed would change nothing
     int64_t under_way; // in all stages
     int *depth;        // by stage
@@ -97,7 +96,7 @@ static orders as_planned(chooser *x)
 }
 
 // At most `times` as many under way as 1F1B has (INFINITY: as memory allows); idle: as
-// cost_order_slots takes it. Not priced yet.
+// cost_order_slots takes it.
 static orders played(chooser *x, double times, double idle)
 {
     const syn_staged *p = x->p;
@@ -105,6 +104,7 @@ static orders played(chooser *x, double times, double idle)
     cost_pipe_stage *stage = HB_ARRAY(x->own, cost_pipe_stage, p->n);
     cost_pipe_port *port = HB_ARRAY(x->own, cost_pipe_port, p->cut->ports.n + 1);
     int n_ports = 0;
+    double end;
     for (int s = 0; s < p->n; s++) {
         int depth = (int)fmin(x->most[s], ceil(times * (p->n - s)));
         const syn_stage *y = &p->stage[s];
@@ -115,27 +115,15 @@ static orders played(chooser *x, double times, double idle)
         const ir_port *q = &p->cut->ports.p[i];
         if (ir_in_slot(q->turn)) port[n_ports++] = (cost_pipe_port){q->from, q->to, p->port_sec[i]};
     }
-    cost_order_slots(x->own, p->n, stage, n_ports, port, x->micro, idle, o.slot, o.depth, &o.about);
+    cost_order_slots(x->own, p->n, stage, n_ports, port, x->micro, idle, o.slot, o.depth, &end);
     o.free = true;
     for (int s = 0; s < p->n; s++) {
         o.under_way += o.depth[s];
         o.free = o.free && (o.depth[s] < stage[s].depth || stage[s].depth == x->most[s]);
     }
-    o.sec = INFINITY;
+    keep(x, &o);
+    o.sec = syn_price_orders(x->prices);
     return o;
-}
-
-// Prices the orders that may be the quickest, by what they take about.
-static void price_all(chooser *x, orders *try, int n)
-{
-    double least = INFINITY;
-    for (int k = 0; k < n; k++)
-        least = fmin(least, try[k].about);
-    for (int k = 0; k < n; k++) {
-        if (try[k].about > least * SYN_DEPTH_FAR) continue;
-        keep(x, &try[k]);
-        try[k].sec = syn_price_orders(x->prices);
-    }
 }
 
 static void take(chooser *x, const orders *o)
@@ -178,7 +166,6 @@ void syn_choose_orders(hb_arena *a, syn_staged *p, const int *most)
                 played(&x, k < SYN_DEPTH_TRIES ? 1 + k * SYN_DEPTH_STEP : (double)INFINITY, idle);
             free[idle] = try[n++].free;
         }
-    price_all(&x, try + 1, n - 1);
     for (int k = 1; k < n; k++)
         if (try[k].sec < try[best].sec) best = k;
     double near = try[best].sec * (1 + SYN_DEPTH_NEAR);

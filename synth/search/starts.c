@@ -271,8 +271,7 @@ static void pay_more(pool *p, syn_starting_ratio starting, candidate *cur)
 void pool_alternate(pool *p, syn_starting_ratio starting, const candidate *first, double best)
 {
     candidate cur = *first;
-    hidden found = {0},
-           *large = p->g->nodes.n > SYN_MANY_NODES || pool_for_table(p) ? &found : NULL;
+    hidden found = {0}, *large = p->g->nodes.n > SYN_MANY_NODES ? &found : NULL;
     bool look = !pool_few_starts(p) && cur.fits && best > 0 && cur.sec < best * SYN_FIRST_FAR;
     if (look) (void)hide_transfers(p, &cur, 0, large);
     if (!promising(p, &cur, best)) return;
