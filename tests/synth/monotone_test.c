@@ -417,6 +417,7 @@ static const struct kept {
     {779020, 1.025, true, "open: 18 layers on seven equal devices, where latency is less"},
     {777171, SLOWER, true,
      "a plan with memory first, which was looked for where the pin takes memory"},
+    {793038, SLOWER, false, "two of five devices of two machines, of three, were no set"},
     {790023, SLOWER, false,
      "ZeRO was the best plan that fits, and data parallel with one matrix cut is faster"},
     {1047, SLOWER, true, "four of six devices of a machine, without another, were no set"},
