@@ -110,6 +110,16 @@ static double machine_worth(const device_sets *s, int machine, order by)
     return sum;
 }
 
+// Of those that are not taken.
+static int best_machine(const device_sets *s, order by, const bool *taken)
+{
+    int best = -1;
+    for (int i = 0; i < s->p->m->cluster->n_machines; i++)
+        if (!taken[i] && (best < 0 || machine_worth(s, i, by) > machine_worth(s, best, by)))
+            best = i;
+    return best;
+}
+
 // Whole machines: the best alone, the best two, and so on, and as many devices of each of these;
 // each alone.
 static void add_machines(device_sets *s, order by)
@@ -119,10 +129,7 @@ static void add_machines(device_sets *s, order by)
          *taken = HB_ARRAY(s->p->arena, bool, n + 1);
     int fewest = s->p->m->cluster->n_ranks;
     for (int k = 0; k < n && k < SYN_MACHINE_PREFIXES; k++) {
-        int best = -1;
-        for (int i = 0; i < n; i++)
-            if (!taken[i] && (best < 0 || machine_worth(s, i, by) > machine_worth(s, best, by)))
-                best = i;
+        int best = best_machine(s, by, taken);
         taken[best] = true;
         const cl_machine *x = &s->p->m->cluster->machine[best];
         memset(keep + x->first_rank, true, (size_t)x->n_ranks);
@@ -159,6 +166,21 @@ static void add_parts_of_machines(device_sets *s)
             }
             add_set(s, keep);
         }
+}
+
+// Of few machines the best two, the best three: as many devices of each, in smaller numbers.
+static void add_parts_of_the_best(device_sets *s, order by)
+{
+    const cl_cluster *c = s->p->m->cluster;
+    bool *taken = HB_ARRAY(s->p->arena, bool, c->n_machines + 1);
+    int fewest = c->n_ranks;
+    for (int k = 1; k < c->n_machines; k++) {
+        int best = best_machine(s, by, taken), n = c->machine[best].n_ranks;
+        taken[best] = true;
+        fewest = n < fewest ? n : fewest;
+        for (int i = k > 1 ? next_part(fewest, fewest) : 0; i > 0; i = next_part(fewest, i))
+            add_equal_counts(s, by, i, taken);
+    }
 }
 
 // Of machines of several classes, and of few machines: one class of a machine alone, the machine
@@ -252,6 +274,7 @@ device_sets pool_device_sets(const pool *p)
     for (int k = all < SYN_FEW_DEVICES ? all : SYN_FEW_DEVICES; k > 0; k--)
         add_equal_counts(&s, BY_STEP, k, NULL);
     if (c->n_machines > 1 && c->n_machines <= SYN_FEW_MACHINES) add_parts_of_machines(&s);
+    if (c->n_machines <= SYN_FEW_MACHINES) add_parts_of_the_best(&s, BY_STEP);
     s.most = SYN_MAX_SUBSETS;
     return s;
 }

@@ -26,16 +26,16 @@ static void follow_level(pool *p, syn_starting_ratio starting)
 }
 
 // Is the second mesh behind, by its first plan, or where that does not fit, by what it takes with
-// all the memory that it wants? The latter in small steps alone, and unless another variant is far
-// ahead of what the first mesh came to. In steps of few nodes one is not behind whose first plan is
-// about as fast as the other's: ratios may do as much for it.
+// all the memory that it wants? The latter in small steps alone. In steps of few nodes one is not
+// behind whose first plan is about as fast as the other's: ratios may do as much for it. Neither
+// where another variant is far ahead of what the first mesh came to.
 static bool mesh_is_behind(const pool *p, const candidate *first, double at, double other)
 {
     if (pool_is_large(p)) return at > p->best.sec;
-    bool hope = first->program && !first->fits && !p->g->few_of &&
-                p->best.sec < SYN_LATER_FAR * pool_best_known(p);
+    bool small = !p->g->few_of && p->best.sec < SYN_LATER_FAR * pool_best_known(p),
+         hope = small && first->program && !first->fits,
+         alike = small && !pool_few_starts(p) && at < SYN_LATER_FAR * other;
     double sec = hope ? p->b->quickest : at;
-    bool alike = !pool_few_starts(p) && !p->g->few_of && at < SYN_LATER_FAR * other;
     return sec > p->best.sec * SYN_MESH_BEHIND && !alike;
 }
 

@@ -420,6 +420,7 @@ static const struct kept {
     {791184, SLOWER, false, "a set that does not fit was left in variants that take less memory"},
     {777171, SLOWER, true,
      "a plan with memory first, which was looked for where the pin takes memory"},
+    {793038, SLOWER, false, "two of five devices of two machines, of three, were no set"},
     {790023, SLOWER, false,
      "ZeRO was the best plan that fits, and data parallel with one matrix cut is faster"},
     {1047, SLOWER, true, "four of six devices of a machine, without another, were no set"},
