@@ -68,7 +68,6 @@
 #define SYN_STAGE_FAR   1.3  // times the best of all tables: nor is one this slow, nor one with a layer moved [tried]
 #define SYN_STAGE_STEEP 1.1  // times the best with more micro-batches, or of smaller groups: no fewer, or larger, are looked at [tried]
 #define SYN_STAGE_SURE  0.5  // of what any layer takes at least on a group: even so it is too slow [set]
-#define SYN_STAGE_TWICE 0.98 // of what half a group takes for half the rows: a group takes more, or as much [tried]
 #define SYN_DEPTH_TRIES 5    // depths that are tried [set]
 #define SYN_DEPTH_STEP  0.5  // times the depth of 1F1B, between two of them [set]
 #define SYN_DEPTH_NEAR  0.002 // share: so much slower, for fewer micro-batches under way [set]

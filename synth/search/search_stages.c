@@ -45,7 +45,6 @@ typedef struct searcher {
     HB_VEC(syn_chunk *) chunks; // by power of two, twice: not again, again; NULL: not yet
     HB_VEC(found) found;        // not planned yet
     bool parts;                 // of machines are looked at
-    bool larger_worse;          // the last groups looked at did no better than smaller ones
     double best;                // of all tables
     // The best plan, where it lies, its pipeline and stages; less than which counts.
     syn_staged_result lead;
@@ -244,44 +243,6 @@ static bool too_slow(searcher *x, int of, int64_t micro, double worth)
     return SYN_STAGE_SURE * least * (double)micro >= worth;
 }
 
-// The group of half as many machines of each kind, -1: there is none.
-static int half_of(const searcher *x, int of)
-{
-    const int *take = x->groups->of.p[of].take;
-    for (int i = 0; i < x->groups->of.n && take; i++) {
-        const int *half = x->groups->of.p[i].take;
-        bool is = half != NULL;
-        for (int k = 0; k < x->groups->kinds.n && is; k++)
-            is = 2 * half[k] == take[k];
-        if (is) return i;
-    }
-    return -1;
-}
-
-static const double *part_of(hb_arena *a, const double *v, int n, double part)
-{
-    double *own = hb_copy(a, v, sizeof *v * (size_t)(n + 1));
-    for (int i = 0; i < n; i++)
-        own[i] *= part;
-    return own;
-}
-
-// What an option takes at least, or nearly, by what half of its group takes for half the rows: work
-// could be shared so. Memory is no matter. False: not known.
-static bool least_costs(searcher *x, hb_arena *a, int of, int64_t micro, pl_option *out)
-{
-    int half = half_of(x, of), n = x->layers->n;
-    const asked *v = half >= 0 ? known_costs(x, half, 2 * micro, false) : NULL;
-    if (!v || !v->fits || v->tight) return false;
-    *out = v->costs;
-    out->forward = part_of(a, out->forward, n, SYN_STAGE_TWICE);
-    out->backward = part_of(a, out->backward, n, SYN_STAGE_TWICE);
-    out->sent = part_of(a, out->sent, n, SYN_STAGE_TWICE);
-    out->width *= 2;
-    out->room = INFINITY;
-    return true;
-}
-
 // A table: the options of some groups, by their costs, without those that are too slow. again: a
 // stage may compute its blocks again.
 static int options_of(searcher *x, const grouping *g, bool again, double worth, pl_option *option,
@@ -411,29 +372,6 @@ static pl_problem table_of(const searcher *x, const grouping *g, const syn_chunk
                         .most_stages = IR_MAX_STAGES};
 }
 
-// Is it known, before costs are, that no pipeline takes less than so many seconds? By groups that
-// are too slow and what others take at least. Not looked at while larger groups do better.
-static bool hopeless(searcher *x, const grouping *g, int64_t micro, double worth)
-{
-    const syn_chunk *c = chunk_of(x, micro, false);
-    hb_arena *own = hb_arena_new();
-    pl_option *option = HB_ARRAY(own, pl_option, g->group.n + 1);
-    int n = 0;
-    bool known = c != NULL && x->larger_worse;
-    for (int i = 0; i < g->group.n && known; i++) {
-        int of = g->group.p[i], *take = HB_ARRAY(own, int, g->units.n + 1);
-        if (too_slow(x, of, micro, worth)) continue;
-        known = least_costs(x, own, of, micro, &option[n]) &&
-                syn_group_units(x->groups, &g->units, of, take);
-        option[n++].take = take;
-    }
-    pl_problem p = {0};
-    if (known) p = table_of(x, g, c, micro, n, option);
-    bool none = known && (n == 0 || !pl_any(&p, worth));
-    hb_arena_free(own);
-    return none;
-}
-
 // The quickest pipelines with these groups and micro-batches; again: stages may compute their
 // blocks again. Its seconds, INFINITY if none is near the best; then, if not again, whether memory
 // is why.
@@ -448,7 +386,7 @@ static double look_at(searcher *x, const grouping *g, int64_t micro, bool again,
                .micro = micro};
     double worth = fmin(x->lead_sec * SYN_STAGE_NEAR, x->best * SYN_STAGE_FAR);
     *tight = false;
-    if (!c || (!again && hopeless(x, g, micro, worth))) return INFINITY;
+    if (!c) return INFINITY;
     int n = options_of(x, g, again, worth, option, &f);
     *tight = n == 0;
     if (n == 0) return INFINITY;
@@ -757,11 +695,10 @@ static void look_at_groups(searcher *x)
         if (!equal_groups(x, n, &equal)) return;
         int before = x->found.n;
         double sec = look_at_all(x, &equal, 0);
-        bool far = sec > best * SYN_STAGE_STEEP;
+        bool far = isfinite(sec) && sec > best * SYN_STAGE_STEEP;
         worse = sec < best ? 0 : isinf(x->best) ? worse : far ? 2 : worse + 1;
         best = fmin(best, sec);
         bool better = sec * SYN_STAGE_NEAR < last;
-        x->larger_worse = !better;
         if (better) waits = before;
         if (!better || one_row(x, before, n)) {
             plan_best(x, waits, false);
