@@ -184,7 +184,7 @@
 #define SYN_PRICE_LEAP     4096  // times a price that changed nothing: what only the leanest plan is worth [set]
 #define SYN_PRICE_CORNERS  6     // searches from there back [set]
 #define SYN_PRICE_SPARE    0.6   // of a capacity: a known price that takes less is lowered [set]
-#define SYN_PRICE_FAR      1.15  // times the quickest on the mesh, with any memory: a known price that costs so much is lowered [tried]
+#define SYN_PRICE_FAR      1.15  // times the quickest on the mesh, with any memory: a known price that costs so much is lowered [set]
 #define SYN_NEARLY_FITS    1.2   // of a capacity: ratios may bring so much down to it [tried]
 #define SYN_PRICE_FALL     4     // parts of the first price that did: what is tried then [set]
 
