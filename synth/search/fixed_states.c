@@ -454,7 +454,7 @@ bool pool_fix_states(pool *p)
     // Where nothing is sent all devices do the same.
     bool same = before && t->comm <= 0 && before->mesh->n_ranks > 1,
          waits = before && t->comm - t->hidden >= SYN_HIDE_WAITS * t->total;
-    if (!(waits || same) || was_fixed(p, f.best.sec)) return false;
+    if (!(waits || same) || pool_out_of_time(p) || was_fixed(p, f.best.sec)) return false;
     p->b = pool_board_of(p, f.s->mesh);
     if (same) f.far = SYN_FIX_SAME;
     f.more = fmax(SYN_FIX_WORK * (p->work - p->fixing + p->spared), SYN_FIX_LEAST);
