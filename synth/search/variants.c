@@ -565,13 +565,14 @@ static void pursue_later(planner *p)
     p->loose = loose;
 }
 
-// The first number had all the work: a short search of those behind it, while they gain.
+// The first number had all the work: a short search of those behind it, until two in a row gain
+// nothing.
 static void glance(planner *p, const leanings *x, int64_t first)
 {
-    bool better = true;
     p->most_work = SYN_WORK_GLANCE * SYN_WORK;
-    for (int64_t k = divisor(p, 2 * first, 1); k > 0 && better; k = divisor(p, 2 * k, 1))
-        better = planner_plan(p, k, x->least, NULL);
+    int vain = 0;
+    for (int64_t k = divisor(p, 2 * first, 1); k > 0 && vain < 2; k = divisor(p, 2 * k, 1))
+        vain = planner_plan(p, k, x->least, NULL) ? 0 : vain + 1;
     p->most_work = 0;
 }
 
@@ -603,8 +604,6 @@ void planner_variants(planner *p)
     leanings x = {o->again ? o->again : none, all, plain, plain, choose};
     if (choose) x.lean = ir_saved_bytes(ir_recompute(p->a, step, all));
     bool vary = o->micro_batches == 0;
-    bool costs = p->plain_sec > SYN_FINISH_FAR * p->quickest; // memory, much
-    if (vary && costs && planner_is_tired(p, 1)) glance(p, &x, first);
     int weary = 0;
     // Of the latest number: in all, and with x.least.
     struct seen last = {.sec = HUGE_VAL}, plain_last = last;
@@ -618,6 +617,8 @@ void planner_variants(planner *p)
         // With all the memory that it wants, half as many are no better than what is to be beaten.
         if (k > first && p->bar > 0 && last.quickest >= planner_to_beat(p)) break;
         plan_chunks(p, &x, k, first);
+        bool costs = p->plain_sec > SYN_FINISH_FAR * p->quickest; // memory, much
+        if (vary && k == first && costs && planner_is_tired(p, 1)) glance(p, &x, first);
         struct seen now = best_in(p, k, NULL), plain_now = best_in(p, k, x.least);
         if (now.quickest > 0) last = now;
         if (plain_now.quickest > 0) plain_last = plain_now;
