@@ -415,6 +415,8 @@ static const struct kept {
     {779324, SLOWER, true,
      "one axis was left, as its first plan was slower than where machines x devices ended"},
     {779020, 1.025, true, "open: 18 layers on seven equal devices, where latency is less"},
+    {795044, 1.01, true,
+     "6.6 times: the first number of micro-batches took all the work, and no other had a glance"},
     {791083, SLOWER, false,
      "behind a plan that was finished, and no more so than before it was: two of three devices"},
     {791184, SLOWER, false, "a set that does not fit was left in variants that take less memory"},
