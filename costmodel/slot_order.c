@@ -113,7 +113,7 @@ static void go(pipe *x, int s, cost_slot *done)
 
 void cost_order_slots(hb_arena *a, int n_stages, const cost_pipe_stage *stage, int n_ports,
                       const cost_pipe_port *port, int micro, double idle, cost_slot **order,
-                      int *under_way, double *end)
+                      int *under_way)
 {
     hb_arena *own = hb_arena_new();
     pipe x = {.micro = micro, .idle = idle, .stage = stage, .port = port};
@@ -144,10 +144,7 @@ void cost_order_slots(hb_arena *a, int n_stages, const cost_pipe_stage *stage, i
         hb_assert(x.at[first].start < (double)INFINITY);
         go(&x, first, &order[first][x.at[first].n++]);
     }
-    *end = 0;
-    for (int s = 0; s < n_stages; s++) {
+    for (int s = 0; s < n_stages; s++)
         under_way[s] = x.at[s].under_way;
-        *end = fmax(*end, x.at[s].clock);
-    }
     hb_arena_free(own);
 }

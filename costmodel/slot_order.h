@@ -33,10 +33,9 @@ typedef struct cost_slot { // forward (IR_SLOT), backward or weight gradients of
 // order[s]: the 2 x micro parts of stage s (3 x, if apart), in arena a; under_way[s]: how many
 // micro-batches are at most under way there, until all their parts are done. idle: weight gradients
 // fill a gap of at least so many of their own seconds; 0: any. Ports go up or down between any
-// stages. *end: seconds until all of them have ended, as long as parts take in the end.
-// O(slots x (log stages + ports)).
+// stages. O(slots x (log stages + ports)).
 void cost_order_slots(hb_arena *a, int n_stages, const cost_pipe_stage *stage, int n_ports,
                       const cost_pipe_port *port, int micro, double idle, cost_slot **order,
-                      int *under_way, double *end);
+                      int *under_way);
 
 #endif

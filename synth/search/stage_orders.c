@@ -17,7 +17,7 @@ typedef struct chooser {
 
 // The orders of one try.
 typedef struct orders {
-    double sec;        // as priced
+    double sec;
     bool free;         // more under way than was allowed would change nothing
     int64_t under_way; // in all stages
     int *depth;        // by stage
@@ -104,7 +104,6 @@ static orders played(chooser *x, double times, double idle)
     cost_pipe_stage *stage = HB_ARRAY(x->own, cost_pipe_stage, p->n);
     cost_pipe_port *port = HB_ARRAY(x->own, cost_pipe_port, p->cut->ports.n + 1);
     int n_ports = 0;
-    double end;
     for (int s = 0; s < p->n; s++) {
         int depth = (int)fmin(x->most[s], ceil(times * (p->n - s)));
         const syn_stage *y = &p->stage[s];
@@ -115,7 +114,7 @@ static orders played(chooser *x, double times, double idle)
         const ir_port *q = &p->cut->ports.p[i];
         if (ir_in_slot(q->turn)) port[n_ports++] = (cost_pipe_port){q->from, q->to, p->port_sec[i]};
     }
-    cost_order_slots(x->own, p->n, stage, n_ports, port, x->micro, idle, o.slot, o.depth, &end);
+    cost_order_slots(x->own, p->n, stage, n_ports, port, x->micro, idle, o.slot, o.depth);
     o.free = true;
     for (int s = 0; s < p->n; s++) {
         o.under_way += o.depth[s];
