@@ -17,13 +17,20 @@
 
 #include "synth/plan/search_limits.h"
 
+// A unit that was placed.
 typedef struct placed {
     int64_t from, to;
-    int64_t size;    // of a chunk
-    int unit, turn;  // in the order of the placement
-    arena_span hull; // of the unit: most are apart by that alone
-    bool one;        // its hull is all there is: it has one chunk of one span
+    int64_t size; // of a chunk
+    int unit;
 } placed;
+
+// What is placed, sorted by `from`. One list for each, as a search for a place reads little more.
+typedef struct places {
+    int n;
+    int64_t *from, *to;
+    int *begin, *end; // of the hull: most are apart by that alone
+    int *unit;
+} places;
 
 typedef enum { PAIR_UNKNOWN, PAIR_APART, PAIR_MEET, PAIR_MIXED } pack_pair;
 
@@ -50,11 +57,15 @@ struct arena_pack {
     double *life;              // by unit: positions it is taken at, over all chunks
     int *begin;                // by unit: first of them
     bool *plain;               // by unit: its chunks have one span each
+    bool *one;                 // by unit: its hull is all there is: it has one chunk of one span
     arena_span *hull, *common; // by unit: from the first to the last position it is taken at;
                                // positions at which all its chunks are (from > to: none)
-    uint8_t **pair; // by unit of several chunks: pack_pair by unit, made when first asked for
-    placed *at;     // of one placement: what is placed, sorted by `from`
-    int n_at;
+    int *many, n_many;         // by unit: its number among those of several chunks; -1: it has one
+    uint8_t **pair; // by unit: pack_pair, made when first asked for. Of one of several chunks by
+                    // unit, of another by number of these
+    const int64_t *size; // of one placement: by unit, of a chunk
+    places at;
+    int *turn;         // by unit that is placed: in the order of the placement
     int *mixed;        // numbers in `at`, of one search for a place
     int64_t *clear;    // of those: the base at which it was found to be clear of them
     run *closed;       // bytes that one unit cannot have
@@ -135,17 +146,26 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
     k->words = k->n_chunks / 64 + 1;
     k->span = HB_ARRAY(a, arena_span, k->n_chunks + 1);
     k->row = HB_ARRAY(a, int, k->n_chunks + 1);
-    k->at = HB_ARRAY(a, placed, n_units + 1);
+    k->at = (places){.from = HB_ARRAY(a, int64_t, n_units + 1),
+                     .to = HB_ARRAY(a, int64_t, n_units + 1),
+                     .begin = HB_ARRAY(a, int, n_units + SYN_PACK_BLOCK),
+                     .end = HB_ARRAY(a, int, n_units + SYN_PACK_BLOCK),
+                     .unit = HB_ARRAY(a, int, n_units + 1)};
+    k->turn = HB_ARRAY(a, int, n_units + 1);
     k->mixed = HB_ARRAY(a, int, n_units + 1);
     k->clear = HB_ARRAY(a, int64_t, n_units + 1);
     k->closed = HB_ARRAY(a, run, n_units + k->n_chunks + 1);
     k->hull = HB_ARRAY(a, arena_span, n_units + 1);
     k->common = HB_ARRAY(a, arena_span, n_units + 1);
+    k->many = HB_ARRAY(a, int, n_units + 1);
+    for (int u = 0; u < n_units; u++)
+        k->many[u] = unit[u].n_chunks > 1 ? k->n_many++ : -1;
     k->pair = HB_ARRAY(a, uint8_t *, n_units + 1);
     k->rank = HB_ARRAY(a, ranked, n_units + 1);
     k->life = HB_ARRAY(a, double, n_units + 1);
     k->begin = HB_ARRAY(a, int, n_units + 1);
     k->plain = HB_ARRAY(a, bool, n_units + 1);
+    k->one = HB_ARRAY(a, bool, n_units + 1);
     k->good = HB_ARRAY(a, int, n_units + 1);
     k->event = HB_ARRAY(a, pack_event, 2 * n_spans + 1);
     int rows = 0;
@@ -174,6 +194,8 @@ arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit)
             }
         }
     }
+    for (int u = 0; u < n_units; u++)
+        k->one[u] = unit[u].n_chunks == 1 && k->plain[u];
     qsort(k->event, (size_t)k->n_events, sizeof *k->event, by_position);
     k->meets = HB_ARRAY(a, uint64_t, (size_t)k->words * (size_t)rows + 1);
     sweep(k, rows);
@@ -207,20 +229,43 @@ static pack_pair compare_units(const arena_pack *k, int u, int v)
     return all ? PAIR_MEET : some ? PAIR_MIXED : PAIR_APART;
 }
 
-// Two such units meet where their hulls do.
-static bool is_one(const arena_pack *k, int u)
+// Where it is noted whether u, of which most is asked, meets v.
+static inline uint8_t *pair_at(arena_pack *k, int u, int v)
 {
-    return k->unit[u].n_chunks == 1 && k->plain[u];
+    return &k->pair[u][k->many[u] >= 0 ? v : k->many[v]];
 }
 
-static pack_pair pair_of(arena_pack *k, int u, int v)
+static uint8_t *pairs_of(arena_pack *k, int u)
 {
-    int a = k->unit[u].n_chunks > 1 ? u : v, b = a == u ? v : u;
-    if (k->unit[a].n_chunks == 1)
+    int n = k->many[u] >= 0 ? k->n_units : k->n_many;
+    if (!k->pair[u]) k->pair[u] = HB_ARRAY(k->arena, uint8_t, n + 1);
+    return k->pair[u];
+}
+
+// Of which one has several chunks.
+static pack_pair find_pair(arena_pack *k, int u, int v)
+{
+    pack_pair pair = compare_units(k, u, v);
+    (void)pairs_of(k, u);
+    (void)pairs_of(k, v);
+    *pair_at(k, u, v) = *pair_at(k, v, u) = (uint8_t)pair;
+    return pair;
+}
+
+// Units whose hulls meet; u's pairs are there.
+static inline pack_pair pair_of(arena_pack *k, int u, int v)
+{
+    if (k->one[u] && k->one[v]) return PAIR_MEET;
+    if (k->many[u] < 0 && k->many[v] < 0)
         return meets(k, k->first[u], k->first[v]) ? PAIR_MEET : PAIR_APART;
-    if (!k->pair[a]) k->pair[a] = HB_ARRAY(k->arena, uint8_t, k->n_units);
-    if (k->pair[a][b] == PAIR_UNKNOWN) k->pair[a][b] = (uint8_t)compare_units(k, a, b);
-    return (pack_pair)k->pair[a][b];
+    pack_pair pair = (pack_pair)*pair_at(k, u, v);
+    return pair == PAIR_UNKNOWN ? find_pair(k, u, v) : pair;
+}
+
+static placed placed_at(const arena_pack *k, int i)
+{
+    int u = k->at.unit[i];
+    return (placed){k->at.from[i], k->at.to[i], k->size[u], u};
 }
 
 // Chunks of p by number and by bytes from its base.
@@ -267,30 +312,56 @@ static int64_t clear_of(const arena_pack *k, int u, int64_t size, int64_t base, 
     return base;
 }
 
+// Lists what of a block is placed and may meet a hull; how many. Nobody can foresee which do, so
+// there is hardly a jump; and room for whole blocks.
+static inline int list_near(const places *at, int block, arena_span hull, int *restrict list)
+{
+    const int *begin = at->begin + block, *end = at->end + block;
+    uint8_t near[SYN_PACK_BLOCK];
+    uint64_t eight;
+    int n = 0;
+    for (int i = 0; i < SYN_PACK_BLOCK; i++)
+        near[i] = (begin[i] <= hull.to) & (end[i] >= hull.from);
+    for (int i = 0; i < SYN_PACK_BLOCK; i += 8) {
+        memcpy(&eight, near + i, sizeof eight);
+        for (int j = i; eight && j < i + 8; n += near[j++])
+            list[n] = block + j;
+    }
+    while (n > 0 && list[n - 1] >= at->n)
+        n--;
+    return n;
+}
+
 // The lowest base >= floor at which no chunk of the unit lies on one it meets. Placed units behind
 // the cursor end at or below the base, or never meet it, or are mixed: those are asked again when
 // the base has moved.
 static int64_t lowest(arena_pack *k, int u, int64_t size, int64_t floor)
 {
     int64_t base = floor, all = size * k->unit[u].n_chunks;
-    int n_mixed = 0, i = 0;
-    const arena_span hull = k->hull[u];
-    const bool one = is_one(k, u);
+    const int64_t *from = k->at.from, *to = k->at.to;
+    const int *unit = k->at.unit;
+    int near[SYN_PACK_BLOCK], block = -SYN_PACK_BLOCK, n_near = 0, i = 0, n_mixed = 0;
+    (void)pairs_of(k, u);
     for (bool moved = true; moved;) {
-        for (; i < k->n_at && k->at[i].from < base + all; i++) {
-            const placed *p = &k->at[i];
-            if (p->to <= base || !spans_meet(p->hull, hull)) continue;
-            pack_pair pair = one && p->one ? PAIR_MEET : pair_of(k, u, p->unit);
-            if (pair == PAIR_MEET) base = p->to;
+        for (;; i++) {
+            while (i == n_near && block + SYN_PACK_BLOCK < k->at.n &&
+                   from[block + SYN_PACK_BLOCK] < base + all) {
+                n_near = list_near(&k->at, block += SYN_PACK_BLOCK, k->hull[u], near);
+                i = 0;
+            }
+            if (i == n_near || from[near[i]] >= base + all) break;
+            if (to[near[i]] <= base) continue;
+            pack_pair pair = pair_of(k, u, unit[near[i]]);
+            if (pair == PAIR_MEET) base = to[near[i]];
             if (pair != PAIR_MIXED) continue;
             k->clear[n_mixed] = -1;
-            k->mixed[n_mixed++] = i;
+            k->mixed[n_mixed++] = near[i];
         }
         moved = false;
         for (int m = 0; m < n_mixed; m++) {
-            const placed *p = &k->at[k->mixed[m]];
-            if (p->to <= base || k->clear[m] == base) continue;
-            k->clear[m] = clear_of(k, u, size, base, p);
+            if (to[k->mixed[m]] <= base || k->clear[m] == base) continue;
+            const placed p = placed_at(k, k->mixed[m]);
+            k->clear[m] = clear_of(k, u, size, base, &p);
             moved = moved || k->clear[m] > base;
             base = k->clear[m];
         }
@@ -307,52 +378,88 @@ static void close_bytes(arena_pack *k, int *n, int64_t from, int64_t to)
     k->closed[i] = (run){from, to};
 }
 
+// Gaps between bytes that a unit cannot have, in the order of their begins: the tightest that has
+// room for it.
+typedef struct gaps {
+    int64_t size, end, best, slack; // best: where it begins, -1: none
+} gaps;
+
+static inline void close_run(gaps *g, int64_t from, int64_t to)
+{
+    int64_t rest = from - g->end - g->size;
+    if (rest >= 0 && rest < g->slack) {
+        g->best = g->end;
+        g->slack = rest;
+    }
+    g->end = to > g->end ? to : g->end;
+}
+
+// The same where units are near of which it meets some chunks: these do not come in order.
+static void close_mixed(arena_pack *k, int u, gaps *g)
+{
+    int near[SYN_PACK_BLOCK], n = 0;
+    for (int block = 0; block < k->at.n; block += SYN_PACK_BLOCK)
+        for (int i = 0, some = list_near(&k->at, block, k->hull[u], near); i < some; i++) {
+            const placed p = placed_at(k, near[i]);
+            pack_pair pair = pair_of(k, u, p.unit);
+            if (pair == PAIR_MEET) close_bytes(k, &n, p.from, p.to);
+            for (int d = 0; pair == PAIR_MIXED && d < k->unit[p.unit].n_chunks; d++)
+                if (meets(k, k->first[u], k->first[p.unit] + d))
+                    close_bytes(k, &n, p.from + p.size * d, p.from + p.size * (d + 1));
+        }
+    for (int i = 0; i < n; i++)
+        close_run(g, k->closed[i].from, k->closed[i].to);
+}
+
+// False if there are such units.
+static bool close_all(arena_pack *k, int u, gaps *g)
+{
+    int near[SYN_PACK_BLOCK];
+    for (int block = 0; block < k->at.n; block += SYN_PACK_BLOCK)
+        for (int i = 0, some = list_near(&k->at, block, k->hull[u], near); i < some; i++) {
+            pack_pair pair = pair_of(k, u, k->at.unit[near[i]]);
+            if (pair == PAIR_MIXED) return false;
+            if (pair == PAIR_MEET) close_run(g, k->at.from[near[i]], k->at.to[near[i]]);
+        }
+    return true;
+}
+
 // The tightest gap for a unit of one chunk; above everything if none.
 static int64_t tightest(arena_pack *k, int u, int64_t size, int64_t floor)
 {
-    int64_t end = floor, best = -1, slack = INT64_MAX;
-    int n = 0;
-    const arena_span hull = k->hull[u];
-    const bool one = is_one(k, u);
-    for (int i = 0; i < k->n_at; i++) {
-        const placed *p = &k->at[i];
-        if (!spans_meet(p->hull, hull)) continue;
-        pack_pair pair = one && p->one ? PAIR_MEET : pair_of(k, u, p->unit);
-        if (pair == PAIR_MEET) close_bytes(k, &n, p->from, p->to);
-        for (int d = 0; pair == PAIR_MIXED && d < k->unit[p->unit].n_chunks; d++)
-            if (meets(k, k->first[u], k->first[p->unit] + d))
-                close_bytes(k, &n, p->from + p->size * d, p->from + p->size * (d + 1));
+    const gaps none = {size, floor, -1, INT64_MAX};
+    gaps g = none;
+    (void)pairs_of(k, u);
+    if (!close_all(k, u, &g)) {
+        g = none;
+        close_mixed(k, u, &g);
     }
-    for (int i = 0; i < n; i++) {
-        const run *p = &k->closed[i];
-        if (p->from - end >= size && p->from - end - size < slack) {
-            best = end;
-            slack = p->from - end - size;
-        }
-        if (p->to > end) end = p->to;
-    }
-    return best >= 0 ? best : end;
+    return g.best >= 0 ? g.best : g.end;
 }
 
 static void settle(arena_pack *k, int unit, int turn, int64_t from, int64_t size)
 {
-    int lo = 0, hi = k->n_at;
+    places *at = &k->at;
+    int lo = 0, hi = at->n;
     while (lo < hi) {
         int mid = (lo + hi) / 2;
-        if (k->at[mid].from <= from)
+        if (at->from[mid] <= from)
             lo = mid + 1;
         else
             hi = mid;
     }
-    memmove(&k->at[lo + 1], &k->at[lo], sizeof *k->at * (size_t)(k->n_at - lo));
-    k->at[lo] = (placed){.from = from,
-                         .to = from + size * k->unit[unit].n_chunks,
-                         .size = size,
-                         .unit = unit,
-                         .turn = turn,
-                         .hull = k->hull[unit],
-                         .one = is_one(k, unit)};
-    k->n_at++;
+    size_t behind = (size_t)(at->n++ - lo);
+    memmove(&at->from[lo + 1], &at->from[lo], sizeof *at->from * behind);
+    memmove(&at->to[lo + 1], &at->to[lo], sizeof *at->to * behind);
+    memmove(&at->begin[lo + 1], &at->begin[lo], sizeof *at->begin * behind);
+    memmove(&at->end[lo + 1], &at->end[lo], sizeof *at->end * behind);
+    memmove(&at->unit[lo + 1], &at->unit[lo], sizeof *at->unit * behind);
+    at->from[lo] = from;
+    at->to[lo] = from + size * k->unit[unit].n_chunks;
+    at->begin[lo] = k->hull[unit].from;
+    at->end[lo] = k->hull[unit].to;
+    at->unit[lo] = unit;
+    k->turn[unit] = turn;
 }
 
 typedef enum { ORDER_SIZE, ORDER_AREA, ORDER_START, N_ORDERS } pack_order;
@@ -386,14 +493,19 @@ static int rank_units(arena_pack *k, const int64_t *size, pack_order how, int *o
 // Of what is placed, what had one of the first `kept` turns stays.
 static int64_t keep_turns(arena_pack *k, int kept, int64_t floor)
 {
+    places *at = &k->at;
     int n = 0;
     int64_t top = floor;
-    for (int i = 0; i < k->n_at; i++) {
-        if (k->at[i].turn >= kept) continue;
-        if (k->at[i].to > top) top = k->at[i].to;
-        k->at[n++] = k->at[i];
+    for (int i = 0; i < at->n; i++) {
+        if (k->turn[at->unit[i]] >= kept) continue;
+        if (at->to[i] > top) top = at->to[i];
+        at->from[n] = at->from[i];
+        at->to[n] = at->to[i];
+        at->begin[n] = at->begin[i];
+        at->end[n] = at->end[i];
+        at->unit[n++] = at->unit[i];
     }
-    k->n_at = n;
+    at->n = n;
     return top;
 }
 
@@ -433,6 +545,7 @@ int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
     int64_t floor = 0, best = INT64_MAX, bound = arena_pack_bound(k, size);
     int blame = 0, kept = 0;
     double pairs = 0;
+    k->size = size;
     for (int u = 0; u < k->n_units; u++) {
         base[u] = 0;
         if (!k->unit[u].always) continue;
@@ -449,7 +562,7 @@ int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
         if (v == 2 * N_ORDERS) memcpy(order, k->good, sizeof *order * (size_t)n);
         int64_t top = place_in_order(k, size, order, n, tight, kept, floor, best, trial, &blame);
         kept = 0;
-        if (repair) pairs += (double)k->n_at * k->n_at;
+        if (repair) pairs += (double)k->at.n * k->at.n;
         if (top < best) {
             best = top;
             memcpy(base, trial, sizeof *base * (size_t)k->n_units);

@@ -287,6 +287,7 @@
 #define SYN_PACK_WORK    4e8  // pairs of units that all repairs may look at [set]
 #define SYN_PACK_PARTS   32, 8 // members of families in parts, where they do not fit whole [tried]
 #define SYN_PACK_MOD     4    // places that a loop's buffers may share in turn [set]
+#define SYN_PACK_BLOCK   64   // places whose lifetimes are compared at once [size]
 
 // --- checker (certify/) ---
 #define SYN_PROVED_SLOTS  3          // micro-batches of a plan that is proved; beyond, they repeat [set]
