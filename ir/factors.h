@@ -33,7 +33,7 @@ typedef struct ir_class {
 } ir_class;
 
 typedef struct ir_rule_dim {
-    int n;
+    int8_t n;
     int8_t f[IR_MAX_FACTORS]; // local factor numbers, major to minor; -1 = a factor of size 1
                               // (broadcast)
 } ir_rule_dim;
@@ -41,8 +41,8 @@ typedef struct ir_rule_dim {
 typedef struct ir_rule {
     int n_factors;
     struct {
-        int cls;
         int64_t size;
+        int cls;
         bool whole; // by the formula or by its class
     } factor[IR_MAX_RULE_FACTORS];
     int n_terms;

@@ -11,7 +11,7 @@
 enum { IR_MAX_FRAME_LETTERS = 24 };
 
 typedef struct ir_frame_dim {
-    int n; // 0: a dim of size 1
+    int8_t n; // 0: a dim of size 1
     int8_t letter[IR_MAX_LETTERS];
 } ir_frame_dim;
 

@@ -23,7 +23,7 @@
 
 #include "ir/base/diag.h"
 
-enum { IR_MAX_RANK = 6, IR_MAX_IN = 10, IR_MAX_OUT = 8, IR_MAX_ATTR = 8 };
+enum { IR_MAX_RANK = 6, IR_MAX_IN = 10, IR_MAX_OUT = 8, IR_MAX_ATTR = 6 };
 
 typedef enum { IR_F32, IR_BF16, IR_F16, IR_I64, IR_I32, IR_BOOL, IR_U8, IR_N_DTYPES } ir_dtype;
 int64_t ir_dtype_bytes(ir_dtype t);
@@ -49,9 +49,9 @@ typedef enum {
 typedef enum { IR_ATTR_INT, IR_ATTR_REAL, IR_ATTR_BOOL, IR_ATTR_DTYPE, IR_ATTR_INTS } ir_attr_kind;
 typedef struct ir_attr {
     ir_attr_kind kind;
+    int n;     // INTS
     int64_t i; // INT, BOOL, DTYPE
     double f;  // REAL
-    int n;     // INTS
     int64_t v[IR_MAX_RANK + 2];
 } ir_attr;
 
@@ -207,8 +207,7 @@ typedef struct ir_node {
     ir_phase phase;
     int n_in, in[IR_MAX_IN]; // tensor ids; an absent optional operand is left out at the end
     int n_out, out[IR_MAX_OUT];
-    ir_attr attr[IR_MAX_ATTR]; // in the table's order, defaults filled in
-    hb_str from;               // the user's source line
+    hb_str from; // the user's source line
     int forward; // backward node: the node it differentiates; update node: -1; forward node: itself
     bool again;  // backward node that computes once more what `forward` did (recompute.c)
     int block;   // of the forward pass, from 1 on, of forward and `again` nodes; 0: none
@@ -218,6 +217,7 @@ typedef struct ir_node {
     bool adds;    // slot: its first operand and its output are one sum over the micro-batches
     int64_t step; // slot: a slice's range, a random op's or port's `first` grow by so much a
                   // micro-batch
+    ir_attr attr[IR_MAX_ATTR]; // in the table's order, defaults filled in; last, as they are large
 } ir_node;
 
 typedef struct ir_update {

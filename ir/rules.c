@@ -44,7 +44,7 @@ static void rule_dim(builder *b, const ir_frame *f, const ir_frame_dim *fd, int 
     }
     ir_match(b->s, &mine, &theirs, pair);
     hb_assert(mine.n <= IR_MAX_FACTORS);
-    out->n = mine.n;
+    out->n = (int8_t)mine.n;
     for (int i = 0; i < mine.n; i++) {
         if (pair[i] < 0) {
             out->f[i] = (int8_t)new_factor(b, mine.atom[i], true);
@@ -95,7 +95,7 @@ static void rule_flat(builder *b, const ir_graph *g, const ir_node *n, const ir_
             ir_rule_dim *o = &into[side][d];
             ir_leaves one = {0};
             if (atoms[side][d] >= 0) ir_atom_leaves(b->s, atoms[side][d], &one);
-            o->n = one.n ? one.n : 1;
+            o->n = (int8_t)(one.n ? one.n : 1);
             o->f[0] = -1;
             for (int i = 0; i < one.n; i++, at++)
                 o->f[i] = (int8_t)(side ? of_out[at] : local[at]);
