@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "synth/passes/arena_plan.h"
+#include "synth/passes/roll.h"
 #include "synth/passes/workspace.h"
 #include "synth/plan/program_copy.h"
 
@@ -62,12 +63,10 @@ void pool_settle(pool *p, candidate *c)
     c->fits = false;
     if (c->share > 1 || (!p->spare && !leads(p, c) && c->share * *least > 1)) return;
     hb_arena *scratch = hb_arena_new();
-    candidate x = *c;
-    x.program = syn_program_copy(scratch, c->program);
-    x.rolled = x.placed = false;
-    pool_roll(&x);
-    bool packed = syn_arena_settle(x.program);
-    double over = pool_overflow(x.program);
+    syn_program *copy = syn_program_copy(scratch, c->program);
+    syn_roll(copy); // what it takes in loops is not asked here
+    bool packed = syn_arena_settle(copy);
+    double over = pool_overflow(copy);
     c->fits = over <= 0;
     c->filled = packed ? 1 + over : fmax(1 + over, c->share * *least);
     double waste = c->filled / c->share; // of packing
