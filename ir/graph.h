@@ -23,7 +23,7 @@
 
 #include "ir/base/diag.h"
 
-enum { IR_MAX_RANK = 6, IR_MAX_IN = 10, IR_MAX_OUT = 8, IR_MAX_ATTR = 6 };
+enum { IR_MAX_RANK = 6, IR_MAX_IN = 10, IR_MAX_OUT = 8, IR_MAX_ATTR = 8 };
 
 typedef enum { IR_F32, IR_BF16, IR_F16, IR_I64, IR_I32, IR_BOOL, IR_U8, IR_N_DTYPES } ir_dtype;
 int64_t ir_dtype_bytes(ir_dtype t);
