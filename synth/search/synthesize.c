@@ -155,7 +155,12 @@ static double simulate_for_bound(void *ctx, const syn_choice *choice, double *sh
     bounding *b = ctx;
     const candidate best = b->p->best, paired = b->p->paired, smallest = b->p->smallest;
     hb_arena *own = hb_arena_new();
-    candidate c = pool_simulate(b->p, own, b->optimum->space, choice);
+    const ir_graph *g = b->p->g;
+    syn_choice kept = {
+        .sharding = hb_copy(own, choice->sharding, sizeof *choice->sharding * (size_t)g->nodes.n),
+        .keep = hb_copy(own, choice->keep, sizeof *choice->keep * (size_t)g->tensors.n),
+        .additive = choice->additive};
+    candidate c = pool_simulate(b->p, own, b->optimum->space, &kept);
     c.arena = b->optimum->arena;
     c.priced = true;
     b->p->work += pool_states(b->optimum->space);
