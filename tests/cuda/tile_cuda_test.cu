@@ -143,13 +143,13 @@ static __device__ void check_slope(tile_call c, int64_t i, double sum, double *m
     atomicMax((unsigned long long *)most, (unsigned long long)__double_as_longlong(off));
 }
 
-// Of each 64 rows of y, as it is stored, in f32.
-static __global__ void check_sums(tile_call c, double *most)
+// Of each `rows` of y, as it is stored, in f32.
+static __global__ void check_sums(tile_call c, int rows, double *most)
 {
     int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, part = i / c.p.n, col = i % c.p.n;
     double sum = 0, all = 0;
-    if (part >= (c.p.m + 63) / 64) return;
-    for (int64_t r = part * 64; r < part * 64 + 64 && r < c.p.m; r++) {
+    if (part >= (c.p.m + rows - 1) / rows) return;
+    for (int64_t r = part * rows; r < part * rows + rows && r < c.p.m; r++) {
         double v = element(c.y, r * c.p.ly + col, false);
         sum += v, all += fabs(v);
     }
@@ -196,7 +196,8 @@ static double error_of(const tile_call *c)
     OK(cudaMemset(worst, 0, 8));
     check<<<(unsigned)((n + 255) / 256), 256>>>(*c, worst);
     if (c->sums)
-        check_sums<<<(unsigned)(((c->p.m + 63) / 64 * c->p.n + 255) / 256), 256>>>(*c, worst);
+        check_sums<<<(unsigned)(((c->p.m + 63) / 64 * c->p.n + 255) / 256), 256>>>(
+            *c, tile_sum_rows(c), worst);
     OK(cudaMemcpy(&off, worst, 8, cudaMemcpyDeviceToHost));
     return off;
 }

@@ -82,7 +82,8 @@ const char *run_calls(cuda_context *x, const chain &a)
 const char *run_tiles(cuda_context *x, const chain &a, const way &w)
 {
     tile_call t = a.t;
-    column_order order = {ceil_div(t.p.m, 64), 64};
+    const int rows = tile_sum_rows(&t);
+    column_order order = {ceil_div(t.p.m, rows), rows};
     for (int i = 0; i < a.n; i++)
         CUDA_TRY(cuda_call_begins(x, a.c[i]));
     if (a.n == 3) {

@@ -22,9 +22,10 @@ template <int ROWS_, int COLS_, int GROUPS_, bool TURNS_, int STAGES_, int SLOTS
     static constexpr int BLOCKS = ROWS / 64 / (TURNS ? 1 : GROUPS);    // of 64 rows a group has
     static constexpr int A_BYTES = ROWS * K_STEP * 2, B_BYTES = COLS * K_STEP * 2;
     static constexpr int THREADS = 128 * (1 + GROUPS);
-    static constexpr bool FULL = BLOCKS * COLS > 256; // of registers: 192 results a thread
-    static constexpr int MOVERS = GROUPS == 3 ? 32 : FULL ? 24 : 40;
-    static constexpr int OTHERS = GROUPS == 3 ? 160 : FULL ? 240 : 232;
+    // Registers of a thread that moves data, and of one that multiplies: in turns, movers with fewer
+    // would keep their places in memory, and be late with each box.
+    static constexpr int MOVERS = GROUPS == 3 ? 32 : TURNS ? 56 : 40;
+    static constexpr int OTHERS = GROUPS == 3 ? 160 : TURNS ? 224 : 232;
     static constexpr int BARRIERS = 8 * (2 * STAGES + 3 * GROUPS * SLOTS);
     static constexpr int FLOATS = COLS > 256 ? COLS : 256; // a group's: a bias, or sums of columns
     static constexpr int SHARED =

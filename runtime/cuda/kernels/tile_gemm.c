@@ -28,6 +28,11 @@ static bool by_mma(const tile_call *c)
     return c->mma || device_major() != 9;
 }
 
+int tile_sum_rows(const tile_call *c)
+{
+    return by_mma(c) ? 64 : 128;
+}
+
 const char *tile_why_not(const tile_call *c)
 {
     const cuda_gemm *p = &c->p;

@@ -37,7 +37,7 @@ typedef struct tile_call {
                             // taken
     void *y, *before;       // before: as y lies, gets what the activation is taken of; or NULL
     void *to;               // of a place: where TILE_SENDS goes, box by box; or NULL
-    float *sums;            // of a slope's results: of each 64 rows, [rows / 64, n]; or NULL
+    float *sums;            // of a slope's results: of each tile_sum_rows, [parts, n]; or NULL
     const tile_entry *list; // on the device
     int entries;
     int sms;                         // that the kernel takes
@@ -56,6 +56,9 @@ typedef struct tile_call {
     bool mma;         // on sm_90, too, the kernel of sm_80; for tests and benchmarks
     int64_t patience; // ns; a wait that takes longer ends, with a wrong result. 0: 30 s
 } tile_call;
+
+// The rows of one part of its sums of columns.
+int tile_sum_rows(const tile_call *c);
 
 // Sums of parts, each rounded to bf16: tiles of TILE_SUMS put this member's into y, read the
 // others' of the same rows from their slots once their flags are up, add all in the order of

@@ -155,7 +155,8 @@ template <class F> __device__ inline void push_runs(const tile_args &p, const me
 }
 
 // One thread: what group g puts into its slots goes to y in the same order. A slot is free, or has
-// its box of p.with, as soon as its store has read it. FREED: none is at first.
+// its box of p.with, as soon as its store has read it: all of a tile by its end, or the next one
+// would wait for its last boxes. FREED: none is at first.
 template <class F, bool FREED>
 __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g, uint32_t block)
 {
@@ -176,11 +177,11 @@ __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g
     };
     for (int i = 0; i < F::SLOTS && (FREED || p.has_with); i++)
         free_slot();
-    int issued = 0;
     for (int t = (int)blockIdx.x / 2, n = 0; t < p.entries; t += (int)gridDim.x / 2, n++) {
         if (F::TURNS && n % F::GROUPS != g) continue;
         const my_tile<F> e(p, t, block);
         if (!e.inside || e.kind & TILE_PART) continue;
+        int read = 0; // slots whose store may not have read them
         for (int b = 0; b < F::BLOCKS; b++) {
             const int row = first_row(e, g, b);
             if (row >= e.rows) break;
@@ -190,11 +191,15 @@ __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g
                     store_box(k + 1 < maps ? &p.before.map : &e.place->y.map, m.slot(g, slot.at), e.col + c,
                               row);
                     slot.next();
-                    if (++issued <= F::BEHIND) continue;
+                    if (++read <= F::BEHIND) continue;
                     stores_read<F::BEHIND>();
                     free_slot();
+                    read--;
                 }
         }
+        stores_read<0>();
+        for (; read > 0; read--)
+            free_slot();
         if (e.kind & TILE_SIGNALS) signal(p, e, number);
     }
     stores_done();
@@ -291,45 +296,57 @@ __device__ inline void store_sums(const tile_args &p, const memory<F> &m, int g,
 
 // --- matmuls ---
 
-// One tile's k steps into d; a stage is given back to both blocks one step late.
+// One step of k; the stage of the step before is given back to both blocks.
+template <class F, bool A_T, bool B_T, bool FIRST>
+__device__ inline void multiply_step(const memory<F> &m, const ring<F::STAGES> &stage, int &last,
+                                     int g, int thread, float (&d)[F::BLOCKS][F::COLS / 2])
+{
+    // In units of 16 bytes: steps of 16 k and blocks of 64 rows; in rows of k a step is 16 rows.
+    constexpr int A_K = A_T ? 128 : 2, B_K = B_T ? 128 : 2, ROWS64 = 8192 / 16;
+    barrier_wait(m.full(stage.at), stage.parity);
+    const uint32_t a = operand_at(m.a + (F::TURNS ? 0 : g * F::BLOCKS) * 8192, 8192) +
+                       (uint32_t)(stage.at * (F::A_BYTES / 16));
+    const uint32_t b = operand_at(m.b, 8192) + (uint32_t)(stage.at * (F::B_BYTES / 16));
+    matmul_begin();
+#pragma unroll
+    for (int i = 0; i < K_STEP / 16; i++)
+#pragma unroll
+        for (int r = 0; r < F::BLOCKS; r++) {
+            const uint32_t a_at = a + (r * ROWS64 + i * A_K), b_at = b + i * B_K;
+            if (FIRST && i == 0)
+                matmul_step<A_T, B_T, false>(d[r], a_at, b_at);
+            else
+                matmul_step<A_T, B_T, true>(d[r], a_at, b_at);
+        }
+    matmul_commit();
+    matmul_wait<1>();
+    if (!FIRST && thread < 2) barrier_arrive_at(m.empty(last), (uint32_t)thread);
+    last = stage.at;
+}
+
+// One tile's k steps, at least one, into d.
 template <class F, bool A_T, bool B_T>
 __device__ inline void multiply(const memory<F> &m, ring<F::STAGES> &stage, int steps, int g,
                                 int thread, float (&d)[F::BLOCKS][F::COLS / 2])
 {
-    // In units of 16 bytes: steps of 16 k and blocks of 64 rows; in rows of k a step is 16 rows.
-    constexpr int A_K = A_T ? 128 : 2, B_K = B_T ? 128 : 2, ROWS64 = 8192 / 16;
-    const uint32_t a0 = operand_at(m.a + (F::TURNS ? 0 : g * F::BLOCKS) * 8192, 8192);
-    const uint32_t b0 = operand_at(m.b, 8192);
-    int last = -1;
-    for (int k = 0; k < steps; k++, stage.next()) {
-        barrier_wait(m.full(stage.at), stage.parity);
-        const uint32_t a = a0 + (uint32_t)(stage.at * (F::A_BYTES / 16));
-        const uint32_t b = b0 + (uint32_t)(stage.at * (F::B_BYTES / 16));
-        matmul_begin();
-#pragma unroll
-        for (int i = 0; i < K_STEP / 16; i++)
-#pragma unroll
-            for (int r = 0; r < F::BLOCKS; r++)
-                matmul_step<A_T, B_T>(d[r], a + (r * ROWS64 + i * A_K), b + i * B_K, k | i);
-        matmul_commit();
-        matmul_wait<1>();
-        if (last >= 0 && thread < 2) barrier_arrive_at(m.empty(last), (uint32_t)thread);
-        last = stage.at;
-    }
+    int last;
+    multiply_step<F, A_T, B_T, true>(m, stage, last, g, thread, d);
+    stage.next();
+    for (int k = 1; k < steps; k++, stage.next())
+        multiply_step<F, A_T, B_T, false>(m, stage, last, g, thread, d);
     // Ping-pong: the next group's turn begins while the last step runs.
     if (F::TURNS) threads_come(TURN_BARRIER + (g + 1) % F::GROUPS, 256);
     matmul_wait<0>();
 #pragma unroll
     for (int r = 0; r < F::BLOCKS; r++)
         matmul_results(d[r]);
-    if (last >= 0 && thread < 2) barrier_arrive_at(m.empty(last), (uint32_t)thread);
+    if (thread < 2) barrier_arrive_at(m.empty(last), (uint32_t)thread);
 }
 
 template <class F, ending END, bool A_T, bool B_T>
 __device__ inline void multiply_tiles(const tile_args &p, const memory<F> &m, int g, int thread,
                                       uint32_t block)
 {
-    float d[F::BLOCKS][F::COLS / 2];
     ring<F::STAGES> stage;
     putter<F, END> put(p, m, g, thread);
     if (F::TURNS && g == F::GROUPS - 1) threads_come(TURN_BARRIER, 256); // the first turn
@@ -339,8 +356,13 @@ __device__ inline void multiply_tiles(const tile_args &p, const memory<F> &m, in
             continue;
         }
         const my_tile<F> e(p, t, block);
+        float d[F::BLOCKS][F::COLS / 2]; // this tile's alone: free when it ends
         if (p.has_bias) put.keep_bias(e);
         if (F::TURNS) threads_wait(TURN_BARRIER + g, 256);
+        if (e.steps == 0) { // no tile
+            if (F::TURNS) threads_come(TURN_BARRIER + (g + 1) % F::GROUPS, 256);
+            continue;
+        }
         multiply<F, A_T, B_T>(m, stage, e.steps, g, thread, d);
         if (e.inside) put.tile(e, d);
     }

@@ -165,15 +165,6 @@ __device__ inline void multiply_steps(steps_of_tiles<F, A_T, B_T> &in, int n, in
 
 // --- results ---
 
-__device__ inline float low_of(uint32_t v)
-{
-    return __uint_as_float(v << 16);
-}
-__device__ inline float high_of(uint32_t v)
-{
-    return __uint_as_float(v & 0xFFFF0000u);
-}
-
 // Two words a lane, columns 2 (lane mod 4) of two blocks of 8, become four columns of one block;
 // and back.
 __device__ inline uint2 exchange(uint2 v)

@@ -208,45 +208,63 @@ template <int N> __device__ inline void matmul_results(float (&d)[N])
         asm volatile("" : "+f"(d[i])::"memory");
 }
 
-// d [64, N] = a [64, 16] b [16, N] (+ d if `adds`), bf16; A_T, B_T: rows of the operand are steps
-// of k. A thread holds of columns 8 j + 2 (lane mod 4) and the next one, d[4 j] and d[4 j + 1] of
-// row 16 warp + lane / 4, then those of 8 rows below.
+// d [64, N] = a [64, 16] b [16, N] (+ d if ADDS), bf16; A_T, B_T: rows of the operand are steps of
+// k. A thread holds of columns 8 j + 2 (lane mod 4) and the next one, d[4 j] and d[4 j + 1] of row
+// 16 warp + lane / 4, then those of 8 rows below. What d held counts for dead if not ADDS.
 #define TILE_T(t)                                                                                  \
     "%" #t "0,%" #t "1,%" #t "2,%" #t "3,%" #t "4,%" #t "5,%" #t "6,%" #t "7,%" #t "8,%" #t "9,"
+#define TILE_TO_30 TILE_T() TILE_T(1) TILE_T(2)
+#define TILE_TO_32 TILE_TO_30 "%30,%31"
 #define TILE_TO_60 TILE_T() TILE_T(1) TILE_T(2) TILE_T(3) TILE_T(4) TILE_T(5)
 #define TILE_TO_64 TILE_TO_60 "%60,%61,%62,%63"
 #define TILE_TO_96 TILE_TO_60 TILE_T(6) TILE_T(7) TILE_T(8) "%90,%91,%92,%93,%94,%95"
 #define TILE_TO_128                                                                                \
     TILE_TO_60 TILE_T(6) TILE_T(7) TILE_T(8) TILE_T(9) TILE_T(10)                                  \
         TILE_T(11) "%120,%121,%122,%123,%124,%125,%126,%127"
-#define TILE_D4(i)  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
-#define TILE_D16(i) TILE_D4(i), TILE_D4(i + 4), TILE_D4(i + 8), TILE_D4(i + 12)
-#define TILE_D64(i) TILE_D16(i), TILE_D16(i + 16), TILE_D16(i + 32), TILE_D16(i + 48)
-#define TILE_MATMUL(n, texts, A, B, ADDS, AT, BT, ...)                                             \
-    asm volatile("{\n.reg .pred adds;\n.reg .b64 a, b;\nsetp.ne.b32 adds, " ADDS ", 0;\n"          \
+#define TILE_D4(how, i) how(d[i]), how(d[i + 1]), how(d[i + 2]), how(d[i + 3])
+#define TILE_D16(how, i)                                                                           \
+    TILE_D4(how, i), TILE_D4(how, i + 4), TILE_D4(how, i + 8), TILE_D4(how, i + 12)
+#define TILE_D32(how, i) TILE_D16(how, i), TILE_D16(how, i + 16)
+#define TILE_D64(how, i) TILE_D32(how, i), TILE_D32(how, i + 32)
+#define TILE_D32_0(how)  TILE_D32(how, 0)
+#define TILE_D64_0(how)  TILE_D64(how, 0)
+#define TILE_D96_0(how)  TILE_D64(how, 0), TILE_D32(how, 64)
+#define TILE_D128_0(how) TILE_D64(how, 0), TILE_D64(how, 64)
+#define TILE_MATMUL(n, texts, A, B, ADD, AT, BT, ...)                                              \
+    asm volatile("{\n.reg .pred adds;\n.reg .b64 a, b;\nsetp.ne.b32 adds, " ADD ", 0;\n"           \
                  "mov.b64 a, {" A ", 0x40000040};\nmov.b64 b, {" B ", 0x40000040};\n"              \
                  "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" texts "}, a, b"      \
                  ", adds, 1, 1, " AT ", " BT ";\n}"                                                \
                  : __VA_ARGS__                                                                     \
-                 : "r"(a), "r"(b), "r"(adds), "n"(A_T), "n"(B_T))
+                 : "r"(a), "r"(b), "n"((int)ADDS), "n"(A_T), "n"(B_T))
+#define TILE_STEP(n, texts, A, B, ADD, AT, BT, results)                                            \
+    template <int A_T, int B_T, bool ADDS>                                                         \
+    __device__ inline void matmul_step(float(&d)[n / 2], uint32_t a, uint32_t b)                   \
+    {                                                                                              \
+        if constexpr (ADDS)                                                                        \
+            TILE_MATMUL(n, texts, A, B, ADD, AT, BT, results("+f"));                               \
+        else                                                                                       \
+            TILE_MATMUL(n, texts, A, B, ADD, AT, BT, results("=f"));                               \
+    }
+TILE_STEP(64, TILE_TO_32, "%32", "%33", "%34", "%35", "%36", TILE_D32_0)
+TILE_STEP(128, TILE_TO_64, "%64", "%65", "%66", "%67", "%68", TILE_D64_0)
+TILE_STEP(192, TILE_TO_96, "%96", "%97", "%98", "%99", "%100", TILE_D96_0)
+TILE_STEP(256, TILE_TO_128, "%128", "%129", "%130", "%131", "%132", TILE_D128_0)
 
-template <int A_T, int B_T>
-__device__ inline void matmul_step(float (&d)[64], uint32_t a, uint32_t b, int adds)
-{
-    TILE_MATMUL(128, TILE_TO_64, "%64", "%65", "%66", "%67", "%68", TILE_D64(0));
-}
-template <int A_T, int B_T>
-__device__ inline void matmul_step(float (&d)[96], uint32_t a, uint32_t b, int adds)
-{
-    TILE_MATMUL(192, TILE_TO_96, "%96", "%97", "%98", "%99", "%100", TILE_D64(0), TILE_D16(64),
-                TILE_D16(80));
-}
-template <int A_T, int B_T>
-__device__ inline void matmul_step(float (&d)[128], uint32_t a, uint32_t b, int adds)
-{
-    TILE_MATMUL(256, TILE_TO_128, "%128", "%129", "%130", "%131", "%132", TILE_D64(0),
-                TILE_D64(64));
-}
+// d [64, N] += a [64, 16] b [16, N], where a thread holds a: of columns 2 (lane mod 4) and the next
+// one, as two bf16, row 16 warp + lane / 4 and that 8 below; then those 8 columns on. Rows of b are
+// steps of k.
+#define TILE_HELD_STEP(n, texts, A0, A1, A2, A3, B, results)                                       \
+    __device__ inline void matmul_held_step(float(&d)[n / 2], const uint32_t(&a)[4], uint32_t b)   \
+    {                                                                                              \
+        asm volatile("{\n.reg .b64 b;\nmov.b64 b, {" B ", 0x40000040};\n"                          \
+                     "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" texts "}, {" A0  \
+                     ", " A1 ", " A2 ", " A3 "}, b, 1, 1, 1, 1;\n}"                                \
+                     : results("+f")                                                               \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b));                        \
+    }
+TILE_HELD_STEP(64, TILE_TO_32, "%32", "%33", "%34", "%35", "%36", TILE_D32_0)
+TILE_HELD_STEP(128, TILE_TO_64, "%64", "%65", "%66", "%67", "%68", TILE_D64_0)
 
 // --- elements to shared memory ---
 
@@ -255,6 +273,14 @@ __device__ inline uint32_t pack_bf16(float low, float high)
     __nv_bfloat162 v = __floats2bfloat162_rn(low, high);
     return *(uint32_t *)&v;
 }
+__device__ inline float low_of(uint32_t v)
+{
+    return __uint_as_float(v << 16);
+}
+__device__ inline float high_of(uint32_t v)
+{
+    return __uint_as_float(v & 0xFFFF0000u);
+}
 
 // Four 8 x 8 matrices of 16-bit elements; a lane's address is that of row lane mod 8 of matrix
 // lane / 8.
@@ -262,6 +288,14 @@ __device__ inline void store_matrices(uint32_t to, uint32_t v0, uint32_t v1, uin
                                       uint32_t v3)
 {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
+                 "r"(v0), "r"(v1), "r"(v2), "r"(v3)
+                 : "memory");
+}
+// The same, each turned: a lane's address is that of its column.
+__device__ inline void store_matrices_turned(uint32_t to, uint32_t v0, uint32_t v1, uint32_t v2,
+                                             uint32_t v3)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
                  "r"(v0), "r"(v1), "r"(v2), "r"(v3)
                  : "memory");
 }

@@ -62,56 +62,49 @@ template <class F, ending END> struct putter {
             get_pairs(to, v);
 #pragma unroll
             for (int i = 0; i < 16; i++)
-                d[2 * i] += low(v[i]), d[2 * i + 1] += high(v[i]);
+                d[2 * i] += low_of(v[i]), d[2 * i + 1] += high_of(v[i]);
         }
         pack(d, v);
         put_pairs(to, v);
     }
-    // The activation is of the rounded values: its bits are those of the op that reads them.
-    __device__ void put_activated(const float *d)
+    // Of rounded values v: the bits are those of the op that reads them.
+    __device__ void put_activated(uint32_t (&v)[16])
     {
-        uint32_t v[16];
-        pack(d, v);
         if (p.has_before) put_pairs(take(), v);
         if (p.activation == TILE_GELU_TANH) {
 #pragma unroll
             for (int i = 0; i < 16; i++)
-                v[i] = pack_bf16(hap_formula::hap_gelu_tanh(low(v[i])),
-                                 hap_formula::hap_gelu_tanh(high(v[i])));
+                v[i] = pack_bf16(hap_formula::hap_gelu_tanh(low_of(v[i])),
+                                 hap_formula::hap_gelu_tanh(high_of(v[i])));
         } else {
 #pragma unroll
             for (int i = 0; i < 16; i++)
-                v[i] = pack_bf16(short_gelu(low(v[i])), short_gelu(high(v[i])));
+                v[i] = pack_bf16(short_gelu(low_of(v[i])), short_gelu(high_of(v[i])));
         }
         put_pairs(take(), v);
     }
-    // The slope at what lies in the slot, times the rounded value: the bits of the op. sums: of this
-    // row of blocks, from its column on.
-    __device__ void put_sloped(const float *d, float *sums, int cols)
+    // The slope at what lies in the slot, times the rounded value: the bits of the op. s: this
+    // thread's sums of columns so far.
+    __device__ void put_sloped(const uint32_t (&by)[16], float (&s)[16])
     {
         const uint32_t to = take();
         uint32_t v[16];
-        float s[16];
         get_pairs(to, v);
         if (p.activation == TILE_GELU_TANH_SLOPE)
-            slopes(d, v, s, [](float x) { return hap_formula::gelu_tanh_slope(x); });
+            slopes(by, v, s, [](float x) { return hap_formula::gelu_tanh_slope(x); });
         else
-            slopes(d, v, s, [](float x) { return short_gelu_slope(x); });
+            slopes(by, v, s, [](float x) { return short_gelu_slope(x); });
         put_pairs(to, v);
-        if (p.sums) add_columns(s, sums, cols);
     }
     template <class S>
-    __device__ static void slopes(const float *d, uint32_t (&v)[16], float (&s)[16], S slope)
+    __device__ static void slopes(const uint32_t (&by)[16], uint32_t (&v)[16], float (&s)[16],
+                                  S slope)
     {
 #pragma unroll
         for (int i = 0; i < 16; i++) {
-            const uint32_t by = pack_bf16(d[2 * i], d[2 * i + 1]);
-            v[i] = pack_bf16(__fmul_rn(low(by), slope(low(v[i]))),
-                             __fmul_rn(high(by), slope(high(v[i]))));
-            if (i % 2)
-                s[i - 1] += low(v[i]), s[i] += high(v[i]);
-            else
-                s[i] = low(v[i]), s[i + 1] = high(v[i]);
+            v[i] = pack_bf16(__fmul_rn(low_of(by[i]), slope(low_of(v[i]))),
+                             __fmul_rn(high_of(by[i]), slope(high_of(v[i]))));
+            s[i / 2 * 2] += low_of(v[i]), s[i / 2 * 2 + 1] += high_of(v[i]);
         }
     }
     // Between lanes of different rows: each keeps the sums of half the columns.
@@ -147,14 +140,6 @@ template <class F, ending END> struct putter {
         for (int i = 0; i < 16; i++)
             v[i] = pack_bf16(d[2 * i], d[2 * i + 1]);
     }
-    __device__ static float low(uint32_t v)
-    {
-        return __uint_as_float(v << 16);
-    }
-    __device__ static float high(uint32_t v)
-    {
-        return __uint_as_float(v & 0xFFFF0000u);
-    }
 
     // 32 columns of f32, four blocks of 8.
     __device__ void put_wide(const float *d)
@@ -173,11 +158,11 @@ template <class F, ending END> struct putter {
     }
     // 64 columns of this member's part, and, `sums`, of the sum of all members', added in their
     // order, in f32, of parts as they were rounded.
-    __device__ void put_summed(float *d, bool sums)
+    __device__ void put_summed(const uint32_t (&own)[16], bool sums)
     {
         uint32_t v[16], w[4], to = 0;
-        pack(d, v);
-        put_pairs(take(), v);
+        float d[32];
+        put_pairs(take(), own);
         if (!sums) return;
         const int last = p.members - (p.me == p.members - 1 ? 2 : 1);
 #pragma unroll
@@ -188,7 +173,7 @@ template <class F, ending END> struct putter {
             if (k == p.me) {
 #pragma unroll
                 for (int i = 0; i < 16; i++)
-                    d[2 * i] += low(v[i]), d[2 * i + 1] += high(v[i]);
+                    d[2 * i] += low_of(own[i]), d[2 * i + 1] += high_of(own[i]);
                 continue;
             }
             to = take();
@@ -197,7 +182,7 @@ template <class F, ending END> struct putter {
                 load_matrices(pairs_at(to, j), w);
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    d[4 * j + 2 * i] += low(w[i]), d[4 * j + 2 * i + 1] += high(w[i]);
+                    d[4 * j + 2 * i] += low_of(w[i]), d[4 * j + 2 * i + 1] += high_of(w[i]);
             }
             if (k != last) give(); // it is read
         }
@@ -266,33 +251,48 @@ template <class F, ending END> struct putter {
             }
         }
     }
-    // One piece of code for all blocks of rows, or fetching it would take longer than it runs: the
-    // next block moves to the first registers.
+    // Rounded at once, results leave registers for what is made of them. One piece of code for all
+    // blocks of rows, or fetching it would take longer than it runs: the next block moves to the
+    // first registers.
     __device__ void activated(const my_tile<F> &e, float (&d)[F::BLOCKS][F::COLS / 2])
     {
+        uint32_t v[F::BLOCKS][F::COLS / 64][16];
+        float s[END == SLOPE ? F::COLS / 64 : 1][16] = {};
+#pragma unroll
+        for (int c = 0; c < F::COLS / 64; c++)
+#pragma unroll
+            for (int b = 0; b < F::BLOCKS; b++) {
+                if (END != SLOPE) add_bias_of(e, e.col + c * 64, d[b] + c * 32);
+                pack(d[b] + c * 32, v[b][c]);
+            }
 #pragma unroll 1
         for (int b = 0; b < F::BLOCKS; b++) {
-            const int row = first_row(e, group, b);
-            if (row >= e.rows) break;
+            if (first_row(e, group, b) >= e.rows) break;
 #pragma unroll
-            for (int c = 0; c < F::COLS; c += 64) {
-                const int col = e.col + c;
-                float *at = d[0] + c / 2;
-                if (col >= e.cols) break;
-                if constexpr (END == SLOPE) {
-                    put_sloped(at, p.sums + row / 64 * (int64_t)e.cols + col, e.cols - col);
-                } else if constexpr (END == SUMS || END == STORES) {
-                    add_bias_of(e, col, at);
-                    put_summed(at, e.kind & TILE_SUMS);
-                } else {
-                    add_bias_of(e, col, at);
-                    put_activated(at);
-                }
+            for (int c = 0; c < F::COLS / 64; c++) {
+                if (e.col + c * 64 >= e.cols) break;
+                if constexpr (END == SLOPE)
+                    put_sloped(v[0][c], s[c]);
+                else if constexpr (END == SUMS || END == STORES)
+                    put_summed(v[0][c], e.kind & TILE_SUMS);
+                else
+                    put_activated(v[0][c]);
             }
 #pragma unroll
-            for (int k = 0; k < (F::BLOCKS - 1) * F::COLS / 2; k++)
-                d[k / (F::COLS / 2)][k % (F::COLS / 2)] =
-                    d[k / (F::COLS / 2) + 1][k % (F::COLS / 2)];
+            for (int k = 0; k < F::BLOCKS - 1; k++)
+#pragma unroll
+                for (int c = 0; c < F::COLS / 64; c++)
+#pragma unroll
+                    for (int i = 0; i < 16; i++)
+                        v[k][c][i] = v[k + 1][c][i];
+        }
+        if constexpr (END == SLOPE) {
+#pragma unroll
+            for (int c = 0; c < F::COLS; c += 64) {
+                if (!p.sums || e.row >= e.rows || e.col + c >= e.cols) break;
+                add_columns(s[c / 64], p.sums + e.row / 128 * (int64_t)e.cols + e.col + c,
+                            e.cols - e.col - c);
+            }
         }
     }
 
