@@ -46,8 +46,16 @@ typedef struct cuda_driver {
 #undef CUDA_DRIVER_FIELD
 } cuda_driver;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // NULL with *why set if the driver has not all of CUDA_DRIVER_FUNCTIONS.
 const cuda_driver *cuda_driver_get(const char **why);
 const char *cuda_driver_said(const cuda_driver *d, CUresult e, const char *call);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

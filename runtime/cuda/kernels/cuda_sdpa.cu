@@ -12,6 +12,7 @@
 
 #include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_columns.cuh"
+#include "cuda/kernels/cuda_sdpa_heads.h"
 #include "cuda/kernels/cuda_sdpa_short.h"
 #include "cuda/kernels/cuda_shadow.h"
 
@@ -416,11 +417,11 @@ static const char *sdpa_bwd_at(cuda_context *x, const hap_op_call *c, const cuda
         cuda_heads h = heads_of(o, q->type);
         cuda_head_grads g = {dy->data,  q->data,  k->data,  v->data, y->data,
                              lse->data, dq->data, dk->data, dv->data};
-        bool brief = cuda_short_takes(&h);
-        if (brief || cuda_cudnn_usable(x, &h, true)) {
+        bool brief = cuda_short_takes(&h), by_head = !brief && cuda_heads_takes(x, &h);
+        if (brief || by_head || cuda_cudnn_usable(x, &h, true)) {
             CUDA_TRY(keys_behind(x, o, h.k, dk, dv));
             if (brief) return cuda_short_backward(x, &h, &g, c->n_out > 3 ? c->out[3] : NULL);
-            CUDA_TRY(cuda_cudnn_backward(x, &h, &g));
+            CUDA_TRY(by_head ? cuda_heads_backward(x, &h, &g) : cuda_cudnn_backward(x, &h, &g));
             return sum_grads(x, o, c);
         }
     }
