@@ -75,7 +75,7 @@ static void listen(void *ctx, const syn_program *prog, double sec)
     double all = 0;
     for (int i = 0; i < b.n; i++) {
         sec -= b.again[i] ? b.sec[i] : 0;
-        all += b.sec[i];
+        all += b.computing[i];
     }
     static const double share[] = {SYN_WISH_SHARES};
     for (size_t i = 0; i < sizeof share / sizeof *share; i++) {

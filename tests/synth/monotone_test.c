@@ -431,7 +431,8 @@ static const struct kept {
     {17954779468470016, SLOWER, false,
      "all devices did the same, and what one of them would send might hide"},
     {1795478977077063, SLOWER, true,
-     "all blocks computed again, which was not looked for where memory is ample"},
+     "all blocks computed again, whose promise counted communication that they do not need, and "
+     "which were not finished, behind a plan that was"},
     {777046, SLOWER, false, "all blocks computed again, which was looked for where nothing fits"},
     {17958192351720242, SLOWER, true,
      "17 s: where arenas do not fit as live bytes do, each variant was searched twice"},
