@@ -53,6 +53,12 @@ typedef struct board {
     const ms_tile *repeats[SYN_MAX_STRATEGIES];
 } board;
 
+// A plan in which states were fixed.
+struct fixed_plan {
+    double sec;
+    const syn_mesh *mesh;
+};
+
 typedef struct pool {
     hb_arena *arena;
     const ir_graph *g;
@@ -103,7 +109,7 @@ typedef struct pool {
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
     double work;          // states of all searches
-    HB_VEC(double) fixed; // seconds of plans in which states were fixed
+    HB_VEC(struct fixed_plan) fixed;
     double fixing;        // of these, of searches with states fixed
     double ahead;         // seconds of the best plan that is finished already; HUGE_VAL: none is
     double spared;        // states of looks at sets of devices that were left, of equal proposals
