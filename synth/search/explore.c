@@ -422,6 +422,25 @@ static int faster_plan(const void *x, const void *y)
     return (a->sec > b->sec) - (a->sec < b->sec);
 }
 
+// A plan, and the one that discounts of it lead to.
+static void finish_with_discounts(pool *p, candidate plan)
+{
+    p->best = plan;
+    pool_discounts(p);
+    candidate other = p->best;
+    p->aside[1] = other.arena;
+    p->best = plan;
+    finish_best(p);
+    if (other.program != plan.program) {
+        plan = p->best;
+        p->aside[1] = plan.arena;
+        p->best = other;
+        finish_best(p);
+        if (plan.sec <= p->best.sec) p->best = plan;
+    }
+    p->aside[1] = NULL;
+}
+
 // What looks best before it is finished need not be so behind: the best plans of other meshes
 // too, those on other devices among them. Where finishing takes little work, or a strategy's plan
 // leads, which is none of these, they only need to be near the best as it was before that, here and
@@ -445,11 +464,9 @@ static void finish_meshes(pool *p)
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         candidate best = p->best;
         if (of[i].sec > SYN_FINISH_FAR * (early ? before : pool_best_known(p))) break;
-        p->best = of[i];
         p->ahead = best.sec;
         p->aside[0] = best.arena;
-        pool_discounts(p);
-        finish_best(p);
+        finish_with_discounts(p, of[i]);
         if (best.sec <= p->best.sec) p->best = best;
         p->aside[0] = NULL;
     }
