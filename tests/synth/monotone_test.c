@@ -440,6 +440,8 @@ static const struct kept {
      "13 s: the same, and searches that had been made were made again"},
     {500077, SLOWER, false, "eight of nine devices of a machine, without another, were no set"},
     {4272, SLOWER, true, "all blocks computed again, which no wish led to"},
+    {791187, SLOWER, true,
+     "a set of devices, looked at when three quarters of the work were done, had no memory first"},
     {1000777000764, SLOWER, false,
      "states were not fixed in a plan that took as long as another one on other devices"},
     {1000777000770, SLOWER, false,
