@@ -457,6 +457,10 @@ static const struct kept {
     {1000777001312, 1.01, true, "open: the same, on six of six"},
     {31000000110, 1.01, true, "open: four equal devices"},
     {31000000122, 1.03, true, "open: two equal devices"},
+    {32000000004, 1.02, true, "open: ten of eleven devices, where five of six are better"},
+    {32000000044, 1.035, true, "open: three of six devices, where a link is faster"},
+    {32000000124, 1.165, true,
+     "open: all blocks computed again, which sends less than any plan that keeps them"},
     {555145, 1.035, true, "open: two of six blocks computed again in two micro-batches"},
     {4276, SLOWER, true, "on eight of nine devices the bound led to a plan, on seven to none"},
 };
