@@ -50,8 +50,11 @@ static void find_places(measure *m)
     for (int i = 0; i < p->instr.n; i++) {
         const ir_node *x = node_of(m, &p->instr.p[i]);
         if (!x) continue;
-        if (x->block > 0 && m->parts->redo[p->instr.p[i].node])
-            m->out->sec[x->block - 1] += seconds_of(m, &p->instr.p[i]);
+        if (x->block > 0 && m->parts->redo[p->instr.p[i].node]) {
+            double sec = seconds_of(m, &p->instr.p[i]);
+            m->out->sec[x->block - 1] += sec;
+            m->out->computing[x->block - 1] += p->instr.p[i].kind == SYN_START ? 0 : sec;
+        }
         if (p->instr.p[i].kind != SYN_OP) continue;
         if (x->block > 0 && x->phase == IR_FORWARD) m->left[x->block - 1] = i;
         if (x->block > 0 && x->again && i < m->met[x->block - 1]) m->met[x->block - 1] = i;
@@ -146,6 +149,7 @@ syn_blocks syn_blocks_of(hb_arena *a, const syn_program *p, const ir_again *part
         again[p->g->recomputed.p[i]] = true;
     b.again = again;
     b.sec = HB_ARRAY(a, double, n + 1);
+    b.computing = HB_ARRAY(a, double, n + 1);
     b.bytes = HB_ARRAY(a, double, n *classes + 1);
     b.room = HB_ARRAY(a, double, (n + 1) * classes);
     b.capacity = HB_ARRAY(a, double, classes);

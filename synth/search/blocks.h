@@ -20,6 +20,7 @@ typedef struct syn_blocks {
     int n, n_classes;
     const bool *again; // by block: the program computes it again
     double *sec;       // by block: of doing it again
+    double *computing; // of that without communication, which other states may not need
     double *bytes;     // [block][class] that it holds where it is kept
     double *room;      // [j][class], j = 0 .. n: for kept blocks of the first j
     double *capacity;  // [class]

@@ -352,10 +352,16 @@ static sums sums_of(const syn_program *p)
     return s;
 }
 
+// Of this variant of the step alone: with pairs a plan may win that is behind another one without.
+static double best_here(const pool *p)
+{
+    return p->best.program ? p->best.sec : 0;
+}
+
 // Does a plan wait so long for buckets that with small ones it may be the best?
 static bool small_buckets_may_help(const pool *p, const candidate *c)
 {
-    double waits = c->timeline.comm - c->timeline.hidden, best = pool_best_known(p);
+    double waits = c->timeline.comm - c->timeline.hidden, best = best_here(p);
     if (c->share > 1 || waits < SYN_TAIL_WAITS * c->sec) return false;
     if (ir_step_nodes(p->g) > SYN_MANY_NODES || (best > 0 && c->sec - waits > best)) return false;
     return sums_of(c->program).buckets;
@@ -376,7 +382,7 @@ double pool_taken(const pool *p, const syn_program *prog)
 // do not promise what is not looked for in the whole.
 static bool other_forms_may_help(const pool *p, const candidate *c)
 {
-    double takes = pool_taken(p, c->program), best = pool_best_known(p);
+    double takes = pool_taken(p, c->program), best = best_here(p);
     if (c->share > 1 || p->g->few_of || takes < SYN_HIDE_WAITS * c->sec) return false;
     return ir_step_nodes(p->g) <= SYN_MANY_NODES && (best <= 0 || c->sec - takes <= best);
 }

@@ -374,24 +374,32 @@ static bool slow_variant(const pool *p)
     return sec > SYN_VARIANT_SLOW * k->best;
 }
 
-// Unless another variant of the step is ahead by more than that may gain: of what these took before
-// their states were fixed.
-static void fix_states(pool *p)
+// The fastest plan of other variants of the step, as it was before it was finished; `none` where
+// there is no plan.
+static double others_unfinished(const pool *p, double none)
 {
-    syn_known_sets *k = p->opt->known;
+    const syn_known_sets *k = p->opt->known;
+    return k && k->best > 0 ? fmax(k->best, k->unfixed) : none;
+}
+
+// Unless others, as they were before they were finished, are ahead by more than that may gain.
+static void fix_states(pool *p, double others)
+{
     if (!p->best.program || pool_is_large(p) || p->g->few_of) return;
-    double sec = p->best.sec, other = k && k->best > 0 ? fmax(k->best, k->unfixed) : sec;
-    if (sec > SYN_FIX_BEHIND * other) return;
-    if (k && (k->unfixed <= 0 || sec < k->unfixed)) k->unfixed = sec;
+    if (p->best.sec > SYN_FIX_BEHIND * others) return;
     if (pool_fix_states(p)) pool_polish(p);
 }
 
 // The best plan with what is done for it alone.
 static void finish_best(pool *p)
 {
+    syn_known_sets *k = p->opt->known;
+    double others = others_unfinished(p, HUGE_VAL);
     pool_polish(p);
-    fix_states(p);
-    if (pool_other_forms(p)) fix_states(p);
+    if (k && p->best.program && (k->unfixed <= 0 || p->best.sec < k->unfixed))
+        k->unfixed = p->best.sec;
+    fix_states(p, others);
+    if (pool_other_forms(p)) fix_states(p, others);
 }
 
 // Meshes whose best plans are kept, to be finished.
@@ -414,14 +422,35 @@ static int faster_plan(const void *x, const void *y)
     return (a->sec > b->sec) - (a->sec < b->sec);
 }
 
+// A plan, and the one that discounts of it lead to.
+static void finish_with_discounts(pool *p, candidate plan)
+{
+    p->best = plan;
+    pool_discounts(p);
+    candidate other = p->best;
+    p->aside[1] = other.arena;
+    p->best = plan;
+    finish_best(p);
+    if (other.program != plan.program) {
+        plan = p->best;
+        p->aside[1] = plan.arena;
+        p->best = other;
+        finish_best(p);
+        if (plan.sec <= p->best.sec) p->best = plan;
+    }
+    p->aside[1] = NULL;
+}
+
 // What looks best before it is finished need not be so behind: the best plans of other meshes
 // too, those on other devices among them. Where finishing takes little work, or a strategy's plan
-// leads, which is none of these, they only need to be near the best as it was before that.
+// leads, which is none of these, they only need to be near the best as it was before that, here and
+// in other variants.
 static void finish_meshes(pool *p)
 {
     candidate of[SYN_FINISHED];
     int n = 0;
-    double before = pool_best_known(p), work = p->work;
+    double before = others_unfinished(p, HUGE_VAL), work = p->work;
+    if (p->best.program) before = fmin(before, p->best.sec);
     for (int i = 0; i < p->n_of_mesh && p->best.program; i++)
         if (p->of_mesh[i].program != p->best.program) of[n++] = p->of_mesh[i];
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
@@ -435,11 +464,9 @@ static void finish_meshes(pool *p)
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         candidate best = p->best;
         if (of[i].sec > SYN_FINISH_FAR * (early ? before : pool_best_known(p))) break;
-        p->best = of[i];
         p->ahead = best.sec;
         p->aside[0] = best.arena;
-        pool_discounts(p);
-        finish_best(p);
+        finish_with_discounts(p, of[i]);
         if (best.sec <= p->best.sec) p->best = best;
         p->aside[0] = NULL;
     }

@@ -306,12 +306,15 @@ static void fix_others(fixing *f, double sec)
     hb_arena_free(scratch);
 }
 
-// Were states fixed in the same plan, as another search found it?
-static bool was_fixed(pool *p, double sec)
+// Were states fixed in the same plan, as another search found it? On other devices it is another.
+static bool was_fixed(pool *p, const candidate *plan)
 {
-    for (int i = 0; i < p->fixed.n; i++)
-        if (fabs(p->fixed.p[i] - sec) <= SYN_ROUNDING * sec) return true;
-    HB_PUSH(p->arena, &p->fixed, sec);
+    struct fixed_plan x = {plan->sec, plan->space->mesh};
+    for (int i = 0; i < p->fixed.n; i++) {
+        const struct fixed_plan *y = &p->fixed.p[i];
+        if (y->mesh == x.mesh && fabs(y->sec - x.sec) <= SYN_ROUNDING * x.sec) return true;
+    }
+    HB_PUSH(p->arena, &p->fixed, x);
     return false;
 }
 
@@ -454,7 +457,7 @@ bool pool_fix_states(pool *p)
     // Where nothing is sent all devices do the same.
     bool same = before && t->comm <= 0 && before->mesh->n_ranks > 1,
          waits = before && t->comm - t->hidden >= SYN_HIDE_WAITS * t->total;
-    if (!(waits || same) || pool_out_of_time(p) || was_fixed(p, f.best.sec)) return false;
+    if (!(waits || same) || pool_out_of_time(p) || was_fixed(p, &f.best)) return false;
     p->b = pool_board_of(p, f.s->mesh);
     if (same) f.far = SYN_FIX_SAME;
     f.more = fmax(SYN_FIX_WORK * (p->work - p->fixing + p->spared), SYN_FIX_LEAST);

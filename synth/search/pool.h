@@ -53,6 +53,12 @@ typedef struct board {
     const ms_tile *repeats[SYN_MAX_STRATEGIES];
 } board;
 
+// A plan in which states were fixed.
+struct fixed_plan {
+    double sec;
+    const syn_mesh *mesh;
+};
+
 typedef struct pool {
     hb_arena *arena;
     const ir_graph *g;
@@ -102,13 +108,13 @@ typedef struct pool {
     int n_whole;
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
-    double work;          // states of all searches
-    HB_VEC(double) fixed; // seconds of plans in which states were fixed
-    double fixing;        // of these, of searches with states fixed
-    double ahead;         // seconds of the best plan that is finished already; HUGE_VAL: none is
-    double spared;        // states of looks at sets of devices that were left, of equal proposals
-    double most_work;     // states; 0: any number
-    bool cut_short;       // fewer devices were not tried, for its sake
+    double work; // states of all searches
+    HB_VEC(struct fixed_plan) fixed;
+    double fixing;    // of these, of searches with states fixed
+    double ahead;     // seconds of the best plan that is finished already; HUGE_VAL: none is
+    double spared;    // states of looks at sets of devices that were left, of equal proposals
+    double most_work; // states; 0: any number
+    bool cut_short;   // fewer devices were not tried, for its sake
 } pool;
 
 // Of best and paired the faster one.

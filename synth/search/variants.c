@@ -75,7 +75,7 @@ static void listen(void *ctx, const syn_program *prog, double sec)
     double all = 0;
     for (int i = 0; i < b.n; i++) {
         sec -= b.again[i] ? b.sec[i] : 0;
-        all += b.sec[i];
+        all += b.computing[i];
     }
     static const double share[] = {SYN_WISH_SHARES};
     for (size_t i = 0; i < sizeof share / sizeof *share; i++) {
@@ -349,9 +349,11 @@ static bool worth_another_order(const planner *p, const struct look *of)
 {
     if (p->o->strategy != SYN_AUTO || !of->tight || planner_is_over(p)) return false;
     if (p->bar > 0 && of->quickest >= p->bar) return false; // with all the memory that it wants
-    if (isinf(of->sec)) return of->share <= SYN_ORDER_FAR && !planner_is_tired(p, SYN_WORK_FIRST);
+    // Sets of devices alone come behind all that is looked for on all devices.
+    double work = p->all ? 1 : SYN_WORK_FIRST;
+    if (isinf(of->sec)) return of->share <= SYN_ORDER_FAR && !planner_is_tired(p, work);
     if (of->sec <= of->quickest * (1 + SYN_ORDER_LEAST) || all_alike(p)) return false;
-    if (p->vain >= SYN_ORDER_LAST || planner_is_tired(p, SYN_WORK_FIRST)) return false;
+    if (p->vain >= SYN_ORDER_LAST || planner_is_tired(p, work)) return false;
     // With all the memory that it wants it is no better than the best.
     if (of->quickest >= planner_to_beat(p) * (1 - SYN_VARIANT_GAIN)) return false;
     return p->vain < SYN_ORDER_VAIN || of->sec >= SYN_TIGHT_FAR * of->quickest;
