@@ -251,11 +251,24 @@ static void note_rates(device_sets *s)
     }
 }
 
-device_sets pool_device_sets(const pool *p)
+const bool *pool_best_machine(const pool *p)
+{
+    device_sets s = {.p = p};
+    const cl_cluster *c = p->m->cluster;
+    bool *keep = HB_ARRAY(p->arena, bool, c->n_ranks + 1),
+         *none = HB_ARRAY(p->arena, bool, c->n_machines + 1);
+    note_rates(&s);
+    const cl_machine *best = &c->machine[best_machine(&s, BY_STEP, none)];
+    memset(keep + best->first_rank, true, (size_t)best->n_ranks);
+    return keep;
+}
+
+device_sets pool_device_sets(const pool *p, const bool *first)
 {
     device_sets s = {.p = p, .most = SYN_FIRST_SETS};
     const cl_cluster *c = p->m->cluster;
     note_rates(&s);
+    if (first) add_set(&s, first);
     for (order by = BY_STEP; by < N_ORDERS; by++) {
         add_class_prefixes(&s, by);
         if (c->n_machines > 1) add_machines(&s, by);

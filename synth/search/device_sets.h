@@ -19,8 +19,11 @@ typedef struct device_sets {
 
 // Sets of devices that may do better than all: by several orders, without the classes or machines
 // that are worth least; each machine alone and parts of it; equal numbers of each machine, and
-// fewer yet.
-device_sets pool_device_sets(const pool *p);
+// fewer yet. first: one that comes before all others; NULL: none.
+device_sets pool_device_sets(const pool *p, const bool *first);
+
+// The devices of the machine that would take a step soonest, if its devices sent nothing.
+const bool *pool_best_machine(const pool *p);
 
 // Adds the neighbours of the set of a mesh: without one of its devices, of each class in a machine,
 // or with one more; without or with all of a class in a machine; without or with a machine. Of many
