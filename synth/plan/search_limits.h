@@ -112,6 +112,7 @@
 #define SYN_ALONE_SETS      6    // such sets at most [tried]
 #define SYN_ALONE_NEAR      2    // the same of the best set's neighbours, each time [tried]
 #define SYN_ALONE_FAR       1.5  // times the best: a set this slow at a look is none of them [tried]
+#define SYN_ALONE_BEHIND    1.1  // times the best: a set this slow then gets no discounts and memory prices [tried]
 #define SYN_ALONE_FEW       1.002 // the same among few layers that stand for many [tried]
 #define SYN_MAX_MESHES      2    // meshes over one set of devices [size]
 #define SYN_UNFIT           1e3  // times: a first plan that does not fit counts as so slow [set]

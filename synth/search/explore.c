@@ -174,7 +174,7 @@ static void without_puts(pool *p, int first, int n)
 }
 
 // One set of devices, the boards first .. first + n - 1, as if there were no others: what the best
-// of other sets takes is no reason to stop.
+// of other sets takes is no reason to stop before ratios were moved.
 static void explore_alone(pool *p, int first, int n)
 {
     candidate best = p->best, paired = p->paired;
@@ -189,7 +189,8 @@ static void explore_alone(pool *p, int first, int n)
         p->boards.p[i]->price = 0;
     }
     explore_meshes(p, first, n);
-    if (!p->g->few_of) {
+    bool behind = best.program && p->best.program && p->best.sec > SYN_ALONE_BEHIND * best.sec;
+    if (!p->g->few_of && !behind) {
         pool_discounts(p);
         be_thrifty(p, first, n);
         without_puts(p, first, n);
