@@ -83,6 +83,7 @@
 #define SYN_ALIKE_ROUNDS    0.01 // share: two failed rounds so near each other would go on so [set]
 #define SYN_START_NEAR      5e-3 // share: a first plan so little slower ends at the best too [set]
 #define SYN_FIRST_FAR       1.5  // times the best: a first plan this slow is not followed [tried]
+#define SYN_MACHINE_AHEAD   1.25 // times that of the best machine alone: nor is one of many nodes on all devices [tried]
 #define SYN_LATER_FAR       1.15 // times: so is a later one [set]
 #define SYN_FEWER_FAR       1.05 // times: so is the first on fewer devices [set]
 #define SYN_MESH_BEHIND     1.02 // times: so is the first of the second mesh [set]

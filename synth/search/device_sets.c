@@ -263,12 +263,11 @@ const bool *pool_best_machine(const pool *p)
     return keep;
 }
 
-device_sets pool_device_sets(const pool *p, const bool *first)
+device_sets pool_device_sets(const pool *p)
 {
     device_sets s = {.p = p, .most = SYN_FIRST_SETS};
     const cl_cluster *c = p->m->cluster;
     note_rates(&s);
-    if (first) add_set(&s, first);
     for (order by = BY_STEP; by < N_ORDERS; by++) {
         add_class_prefixes(&s, by);
         if (c->n_machines > 1) add_machines(&s, by);

@@ -19,8 +19,8 @@ typedef struct device_sets {
 
 // Sets of devices that may do better than all: by several orders, without the classes or machines
 // that are worth least; each machine alone and parts of it; equal numbers of each machine, and
-// fewer yet. first: one that comes before all others; NULL: none.
-device_sets pool_device_sets(const pool *p, const bool *first);
+// fewer yet.
+device_sets pool_device_sets(const pool *p);
 
 // The devices of the machine that would take a step soonest, if its devices sent nothing.
 const bool *pool_best_machine(const pool *p);

@@ -40,24 +40,23 @@ static bool mesh_is_behind(const pool *p, const candidate *first, double at, dou
     return sec > p->best.sec * SYN_MESH_BEHIND && !alike;
 }
 
-// The best machine, where the first plan on it alone is so much faster than first plans on all
-// devices, which take `sec`, that these are not followed; else NULL. All else that it tells stays
-// unknown: that set is looked at later.
-static const bool *machine_ahead(pool *p, double sec)
+// Is the first plan on the best machine alone so much faster than first plans on all devices, which
+// take `sec`, that these are not followed? All else that it tells stays unknown: that set is looked
+// at later.
+static bool machine_is_ahead(pool *p, double sec)
 {
     const cl_cluster *c = p->m->cluster;
     bool first = !p->opt->known || p->opt->known->best <= 0; // variant of the step
     if (c->n_machines == 1 || p->opt->all_devices || p->opt->devices || p->opt->brief || !first ||
         p->opt->mesh == SYN_MESH_MACHINES || p->spare || p->doubtful || p->careful)
-        return NULL;
+        return false;
     const bool *keep = pool_best_machine(p);
-    if (SYN_FIRST_FAR * pool_least_seconds(p, keep) > sec) return NULL;
+    double far = pool_few_starts(p) ? SYN_MACHINE_AHEAD : SYN_FIRST_FAR;
+    if (far * pool_least_seconds(p, keep) > sec) return false;
     const pool before = *p;
     p->best = p->paired = (candidate){0};
     p->enough = DBL_MIN; // without pairs
     p->most_of_mesh = 0;
-    p->aside[0] = before.best.arena;
-    p->aside[1] = before.paired.arena;
     pool_add_board(p, syn_mesh_flat(p->arena, c, keep));
     p->b = p->boards.p[p->boards.n - 1];
     double alone = pool_glance(p);
@@ -66,14 +65,12 @@ static const bool *machine_ahead(pool *p, double sec)
     p->best = before.best;
     p->paired = before.paired;
     p->smallest = before.smallest;
-    p->near = before.near;
     p->enough = before.enough;
     p->quickest = before.quickest;
     p->unfit = before.unfit;
     p->careful = before.careful;
     p->most_of_mesh = before.most_of_mesh;
-    p->aside[0] = p->aside[1] = NULL;
-    return SYN_FIRST_FAR * alone < sec ? keep : NULL;
+    return far * alone < sec;
 }
 
 // Meshes over one set of devices, the boards first_board .. first_board + n - 1: first a plan on
@@ -95,7 +92,7 @@ static void explore_meshes(pool *p, int first_board, int n)
     }
     bool swap = n == 2 && at[1] < at[0];
     if (first_board == 0 && have[swap] && first[swap].fits)
-        p->far_ahead = machine_ahead(p, first[swap].sec);
+        p->far_ahead = machine_is_ahead(p, first[swap].sec);
     if (first_board == 0 && p->far_ahead) {
         p->spared += (double)p->n_states * 2 * SYN_RATIO_ROUNDS; // about: two starting ratios
         n = 0;
@@ -188,6 +185,7 @@ static void explore_alone(pool *p, int first, int n)
         p->boards.p[i]->tried.n = 0;
         p->boards.p[i]->price = 0;
     }
+    double before = p->work;
     explore_meshes(p, first, n);
     bool behind = best.program && p->best.program && p->best.sec > SYN_ALONE_BEHIND * best.sec;
     if (!p->g->few_of && !behind) {
@@ -196,6 +194,7 @@ static void explore_alone(pool *p, int first, int n)
         without_puts(p, first, n);
         pool_polish(p);
     }
+    if (behind) p->spared += 2 * (p->work - before); // about
     p->alone = false;
     if (best.program && (!p->best.program || best.sec <= p->best.sec)) p->best = best;
     if (paired.program && (!p->paired.program || paired.sec <= p->paired.sec)) p->paired = paired;
@@ -223,25 +222,12 @@ static double quicker(double a, double b) // 0: none
     return a > 0 && b > 0 ? fmin(a, b) : a + b;
 }
 
-// The whole's mesh on which a plan was quickest.
-static const syn_mesh *quickest_whole(const pool *p)
-{
-    const board *least = p->boards.p[0];
-    for (int i = 1; i < p->n_whole; i++) {
-        const board *b = p->boards.p[i];
-        if (b->quickest > 0 && (least->quickest <= 0 || b->quickest < least->quickest)) least = b;
-    }
-    return least->mesh;
-}
-
 // Axes of the meshes that sets with both kinds of them are looked at on: for many nodes those of
-// the best plan so far, where all devices have both; 0: any. Where one machine is far ahead, whose
-// mesh tells nothing, those of the quickest plan on all devices.
+// the best plan so far, where all devices have both; 0: any.
 static int axes_of_looks(const pool *p)
 {
     bool choose = p->best.program && p->n_whole == 2 && pool_few_starts(p);
-    if (!choose) return 0;
-    return p->far_ahead ? quickest_whole(p)->n_axes : p->best.program->mesh->n_axes;
+    return choose ? p->best.program->mesh->n_axes : 0;
 }
 
 // One search from the compute starting ratio, and ratios where it comes near the best so far.
@@ -358,7 +344,7 @@ static void drop_devices(pool *p)
         return;
     }
     dropping *d = HB_NEW(p->arena, dropping);
-    *d = (dropping){.p = p, .sets = pool_device_sets(p, p->far_ahead)};
+    *d = (dropping){.p = p, .sets = pool_device_sets(p)};
     bool later = p->opt->known && p->opt->known->best > 0; // variant of a step that has a plan
     int most = later ? 1 : 1 + SYN_ALONE_NODES / (ir_step_nodes(p->g) + 1),
         steps = later || pool_few_starts(p) || p->g->few_of ? 0 : SYN_CLIMB_STEPS;
@@ -538,7 +524,7 @@ void pool_explore(pool *p)
         pool_baseline(p, o->strategy);
         return;
     }
-    p->far_ahead = NULL;
+    p->far_ahead = false;
     p->boards.n = p->n_whole; // without those of fewer devices, if this is not the first time
     if (o->lead) {
         pool_follow_lead(p, o->lead);

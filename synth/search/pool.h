@@ -100,7 +100,7 @@ typedef struct pool {
     struct syn_listed *listed;                 // of all boards
     HB_VEC(board *) boards;                    // the first n_whole of them over all devices
     int n_whole;
-    const bool *far_ahead; // devices that are, by first plans, so far ahead of all; NULL: none
+    bool far_ahead;            // one machine is, of all devices, by first plans
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
     double work;          // states of all searches
