@@ -134,6 +134,7 @@
 #define SYN_FIX_LEAST  6e4   // states: what they may take at least [set]
 #define SYN_FIX_GAIN   3e-3  // share: after it as much work again [set]
 #define SYN_FIX_MOST   4     // times that much in all, from one plan [set]
+#define SYN_FIX_NEAR   2e-3  // share: how near the optimum these searches end [tried]
 #define SYN_FIX_FAR    1.015 // times the plan's additive cost: what is dearer is not simulated [tried]
 #define SYN_FIX_SAME   1.2   // the same where it sends nothing: what others send may hide [tried]
 #define SYN_FIX_TRIES  64    // plans simulated, from one best plan [tried]
