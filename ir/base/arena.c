@@ -231,11 +231,24 @@ static inline uint64_t hash_word(uint64_t h, uint64_t w)
     return h ^ h >> 29;
 }
 
-// Multiply and fold, word by word, as the finalizer of MurmurHash3 does.
+enum { LANES = 4 };
+
+// Multiply and fold, word by word, as the finalizer of MurmurHash3 does; of what is long in lanes,
+// whose multiplications overlap.
 uint64_t hb_hash_key(const void *p, size_t n)
 {
     const unsigned char *b = p;
     uint64_t h = n * UINT64_C(0x9e3779b97f4a7c15), w;
+    if (n >= 2 * LANES * sizeof w) {
+        uint64_t lane[LANES] = {h, h + 1, h + 2, h + 3};
+        for (; n >= LANES * sizeof w; n -= LANES * sizeof w)
+            for (int k = 0; k < LANES; k++, b += sizeof w) {
+                memcpy(&w, b, sizeof w);
+                lane[k] = hash_word(lane[k], w);
+            }
+        for (int k = 0; k < LANES; k++)
+            h = hash_word(h, lane[k]);
+    }
     for (; n >= sizeof w; n -= sizeof w, b += sizeof w) {
         memcpy(&w, b, sizeof w);
         h = hash_word(h, w);

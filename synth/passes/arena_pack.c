@@ -542,6 +542,11 @@ static int promote(int *order, int at)
 
 int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
 {
+    return arena_pack_within(k, size, 0, base);
+}
+
+int64_t arena_pack_within(arena_pack *k, const int64_t *size, int64_t enough, int64_t *base)
+{
     int64_t floor = 0, best = INT64_MAX, bound = arena_pack_bound(k, size);
     int blame = 0, kept = 0;
     double pairs = 0;
@@ -555,7 +560,7 @@ int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
     int64_t *trial = HB_ARRAY(k->arena, int64_t, k->n_units + 1);
     int *order = HB_ARRAY(k->arena, int, k->n_units + 1);
     memcpy(trial, base, sizeof *base * (size_t)k->n_units);
-    for (int v = 0; v < 2 * N_ORDERS + 1 + SYN_PACK_REPAIRS && best > bound; v++) {
+    for (int v = 0; v < 2 * N_ORDERS + 1 + SYN_PACK_REPAIRS && best > bound && best > enough; v++) {
         bool repair = v > 2 * N_ORDERS, tight = v < 2 * N_ORDERS && v % 2 == 0;
         if (repair && (best - bound < bound / SYN_PACK_CLOSE || pairs > SYN_PACK_WORK)) break;
         int n = v < 2 * N_ORDERS ? rank_units(k, size, (pack_order)(v / 2), order) : k->n_good;

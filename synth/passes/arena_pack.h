@@ -35,6 +35,8 @@ typedef struct arena_pack arena_pack;
 arena_pack *arena_pack_new(hb_arena *a, int n_units, const arena_unit *unit);
 // size: bytes of one chunk, by unit. Fills base by unit; returns the bytes needed.
 int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base);
+// The same, but the first placement found that needs at most `enough` will do.
+int64_t arena_pack_within(arena_pack *k, const int64_t *size, int64_t enough, int64_t *base);
 // Most bytes taken at one position: no placement needs less.
 int64_t arena_pack_bound(const arena_pack *k, const int64_t *size);
 

@@ -12,6 +12,7 @@
 
 #include "synth/passes/arena_plan.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "costmodel/device_defaults.h"
@@ -144,8 +145,9 @@ typedef struct layout {
     int64_t bytes, bound;
 } layout;
 
-// pack: places buffers; else bytes are the bound, too.
-static layout lay_out(planner *a, int seg, int cls, bool pack)
+// pack: places buffers, as soon as they need at most `enough` no better; else bytes are the bound,
+// too.
+static layout lay_out(planner *a, int seg, int cls, bool pack, int64_t enough)
 {
     int n = a->n[seg], units = a->live->n_units;
     layout y = {.base = HB_ARRAY(a->arena, int64_t, units + 1),
@@ -160,7 +162,7 @@ static layout lay_out(planner *a, int seg, int cls, bool pack)
     for (int i = 0; i < n; i++)
         size[i] = y.stride[a->number[seg][i]];
     y.bound = arena_pack_bound(a->pack[seg], size);
-    y.bytes = pack ? arena_pack_place(a->pack[seg], size, base) : y.bound;
+    y.bytes = pack ? arena_pack_within(a->pack[seg], size, enough, base) : y.bound;
     for (int i = 0; i < n; i++)
         y.base[a->number[seg][i]] = base[i];
     return y;
@@ -173,9 +175,20 @@ static bool same_bytes(const syn_program *p, int c, int d)
     return true;
 }
 
-// SEG_LOCAL of every class, behind it the places of the ring; then where all buffers lie.
+// Bytes that do for each class whose buffers are as large as those of class c; 0: as few as can be.
+static int64_t least_room(const planner *a, int c, const int64_t *room)
+{
+    int64_t least = room[c];
+    if (a->n[RING] > 0) return 0;
+    for (int d = c + 1; d < a->p->mesh->n_classes; d++)
+        if (room[d] < least && same_bytes(a->p, c, d)) least = room[d];
+    return least;
+}
+
+// SEG_LOCAL of every class, behind it the places of the ring; then where all buffers lie. room: as
+// in sizes_of.
 static void lay_out_classes(planner *a, arena_size *size, const layout *sym, bool pack,
-                            int64_t (*off)[CL_MAX_CLASSES])
+                            const int64_t *room, int64_t (*off)[CL_MAX_CLASSES])
 {
     const syn_program *p = a->p;
     layout own[CL_MAX_CLASSES][PARTS];
@@ -184,8 +197,9 @@ static void lay_out_classes(planner *a, arena_size *size, const layout *sym, boo
         int like = 0;
         while (like < c && !same_bytes(p, like, c))
             like++;
+        int64_t enough = room && like == c ? least_room(a, c, room) - sym->bytes : 0;
         for (int part = LOCAL; part < PARTS; part++)
-            own[c][part] = like < c ? own[like][part] : lay_out(a, part, c, pack);
+            own[c][part] = like < c ? own[like][part] : lay_out(a, part, c, pack, enough);
         size->ring_at[c] = own[c][LOCAL].bytes;
         size->ring[c] = own[c][RING].bytes;
         size->local[c] = own[c][LOCAL].bytes + places * own[c][RING].bytes;
@@ -213,17 +227,19 @@ static planner planner_of(hb_arena *arena, const syn_program *p, bool families)
     return a;
 }
 
-// pack: places buffers; else sizes are what no placement is below, and `off` stays.
-static arena_size sizes_of(planner *a, bool pack, int64_t (*off)[CL_MAX_CLASSES])
+// pack: places buffers; else sizes are what no placement is below, and `off` stays. room: bytes by
+// class, as many as do; NULL: as few as can be.
+static arena_size sizes_of(planner *a, bool pack, const int64_t *room,
+                           int64_t (*off)[CL_MAX_CLASSES])
 {
     arena_size size = {0};
-    layout sym = lay_out(a, SYM, -1, pack);
+    layout sym = lay_out(a, SYM, -1, pack, 0);
     size.sym = sym.bytes;
     size.sym_bound = sym.bound;
     size.in_ring = HB_ARRAY(a->arena, bool, a->p->tensors.n + 1);
     for (int t = 0; t < a->p->tensors.n; t++)
         size.in_ring[t] = a->part[a->live->cell[arena_root(a->live, t)].unit] == RING;
-    lay_out_classes(a, &size, &sym, pack, off);
+    lay_out_classes(a, &size, &sym, pack, room, off);
     return size;
 }
 
@@ -239,7 +255,7 @@ arena_size arena_plan(hb_arena *arena, const syn_program *p, bool families,
 {
     planner a = planner_of(arena, p, families);
     if (families) note_mods(&a, mod);
-    return sizes_of(&a, true, off);
+    return sizes_of(&a, true, NULL, off);
 }
 
 // Does no class need more than it has, all at `bytes` of SEG_LOCAL and `sym`?
@@ -266,7 +282,7 @@ static void note_sizes(syn_program *p, const arena_size *size)
 // Does a program whose buffers have no places yet fit in none, by what it holds at once?
 static bool fits_nowhere(syn_program *p, planner *a)
 {
-    arena_size least = sizes_of(a, false, NULL);
+    arena_size least = sizes_of(a, false, NULL, NULL);
     note_sizes(p, &least);
     syn_workspace_expected(p);
     return !fits(p, least.local, least.sym);
@@ -274,19 +290,27 @@ static bool fits_nowhere(syn_program *p, planner *a)
 
 typedef enum { FITS_NOWHERE, PACKED, PACKED_BADLY } packing; // badly: it does not fit, but might
 
-// settle: what fits nowhere is not packed.
-static packing place(syn_program *p, bool settle)
+// What is asked of a placement.
+typedef enum {
+    FINAL,   // as few bytes as can be
+    MEASURE, // the same, but what fits nowhere is not packed
+    SETTLE   // the same, and as many bytes as fit
+} asked;
+
+// Bytes of each class that are left beside its workspace, as it was expected last.
+static void room_of(const syn_program *p, int64_t *room)
 {
-    hb_arena *arena = hb_arena_new();
-    planner a = planner_of(arena, p, true);
-    if (settle && fits_nowhere(p, &a)) {
-        hb_arena_free(arena);
-        return FITS_NOWHERE;
-    }
-    int64_t(*off)[CL_MAX_CLASSES] = hb_alloc(arena, sizeof *off * (size_t)(p->tensors.n + 1));
-    int *mod = HB_ARRAY(arena, int, p->families.n + 1);
-    note_mods(&a, mod);
-    arena_size size = sizes_of(&a, true, off);
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        room[c] = p->cluster->cls[p->mesh->cluster_class[c]].capacity - syn_workspace_bytes(p, c);
+}
+
+// Places a program's buffers: arena_plan, written down. room: as in sizes_of.
+static arena_size place_within(syn_program *p, planner *a, const int64_t *room)
+{
+    int64_t(*off)[CL_MAX_CLASSES] = hb_alloc(a->arena, sizeof *off * (size_t)(p->tensors.n + 1));
+    int *mod = HB_ARRAY(a->arena, int, p->families.n + 1);
+    note_mods(a, mod);
+    arena_size size = sizes_of(a, true, room, off);
     for (int t = 0; t < p->tensors.n; t++)
         p->tensors.p[t].ring = size.in_ring[t];
     for (int t = 0; t < p->tensors.n; t++)
@@ -301,9 +325,53 @@ static packing place(syn_program *p, bool settle)
     }
     note_sizes(p, &size);
     syn_workspace(p);
+    return size;
+}
+
+// Bytes of the fullest class that no placement is below, as a share of its capacity.
+static double least_full(const syn_program *p, const arena_size *size)
+{
+    double most = 0;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        int64_t bytes = size->local_bound[c] + size->sym_bound + syn_workspace_bytes(p, c);
+        double capacity = (double)p->cluster->cls[p->mesh->cluster_class[c]].capacity;
+        most = fmax(most, (double)bytes / capacity);
+    }
+    return most;
+}
+
+// Was a class that does not fit packed into more than its room, so in as few bytes as can be?
+static bool surely_full(const syn_program *p, const arena_size *size, const int64_t *room)
+{
+    for (int c = 0; c < p->mesh->n_classes; c++)
+        if (size->local[c] + size->sym > room[c] &&
+            size->local[c] + size->sym + syn_workspace_bytes(p, c) >
+                p->cluster->cls[p->mesh->cluster_class[c]].capacity)
+            return true;
+    return false;
+}
+
+// least, if not NULL: as of syn_arena_settle, set where it fits.
+static packing place(syn_program *p, asked what, double *least)
+{
+    hb_arena *arena = hb_arena_new();
+    planner a = planner_of(arena, p, true);
+    int64_t room[CL_MAX_CLASSES];
+    if (what != FINAL && fits_nowhere(p, &a)) {
+        hb_arena_free(arena);
+        return FITS_NOWHERE;
+    }
+    if (what == SETTLE) room_of(p, room);
+    arena_size size = place_within(p, &a, what == SETTLE ? room : NULL);
+    bool fit = fits(p, size.local, size.sym);
+    // The workspace hangs on the places.
+    if (!fit && what == SETTLE && !surely_full(p, &size, room)) {
+        size = place_within(p, &a, NULL);
+        fit = fits(p, size.local, size.sym);
+    }
+    if (fit && least) *least = least_full(p, &size);
     hb_arena_free(arena);
-    bool badly = !fits(p, size.local, size.sym) && fits(p, size.local_bound, size.sym_bound);
-    return badly ? PACKED_BADLY : PACKED;
+    return !fit && fits(p, size.local_bound, size.sym_bound) ? PACKED_BADLY : PACKED;
 }
 
 // Families of at most so many members each, of what is saved for a while.
@@ -332,25 +400,25 @@ static void split_families(syn_program *p, int most)
 // What the forward pass saves is freed from the last layer to the first, while gradients are made
 // so. Families have one stride each: of several of gradients only one finds a place there. Where
 // that is why a program does not fit, they lie in parts.
-static packing place_in_parts(syn_program *p, bool settle)
+static packing place_in_parts(syn_program *p, asked what, double *least)
 {
     static const int most[] = {SYN_PACK_PARTS};
-    packing is = place(p, settle);
+    packing is = place(p, what, least);
     for (size_t i = 0; i < sizeof most / sizeof *most && is == PACKED_BADLY; i++) {
         split_families(p, most[i]);
-        is = place(p, settle);
+        is = place(p, what, least);
     }
     return is;
 }
 
 void syn_arena(syn_program *p)
 {
-    (void)place_in_parts(p, false);
+    (void)place_in_parts(p, FINAL, NULL);
 }
 
-bool syn_arena_settle(syn_program *p)
+bool syn_arena_settle(syn_program *p, double *least)
 {
-    return place_in_parts(p, true) != FITS_NOWHERE;
+    return place_in_parts(p, least ? SETTLE : MEASURE, least) != FITS_NOWHERE;
 }
 
 void syn_arena_places(syn_program *p)

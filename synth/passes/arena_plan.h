@@ -21,8 +21,10 @@ arena_size arena_plan(hb_arena *a, const syn_program *p, bool families,
 // Places every buffer of a rolled program.
 void syn_arena(syn_program *p);
 // The same, to know whether it fits: where no placement can, by what is held at once, buffers get
-// no places and its sizes are those bytes. Whether they have places.
-bool syn_arena_settle(syn_program *p);
+// no places and its sizes are those bytes. Whether they have places. least, if not NULL: where it
+// fits, that is enough, its sizes need not be the smallest, and *least is the share of the fullest
+// class's capacity that no placement is below; else *least stays.
+bool syn_arena_settle(syn_program *p, double *least);
 // Of a stage's placed program: the graph has another depth now, and so the ring as many places.
 // What is packed stays where it lies, if that fits.
 void syn_arena_places(syn_program *p);

@@ -777,6 +777,8 @@ bool pool_other_forms(pool *p)
     for (int i = 0; i < 2 && !pool_out_of_time(p); i++) {
         const candidate *k = &known[i];
         if (!k->program || (i > 0 && k->space == known[0].space)) continue;
+        // While a second plan is finished, what leads with pairs was looked at with the first.
+        if (i > 0 && isfinite(p->ahead)) continue;
         p->b = pool_board_of(p, k->space->mesh);
         candidate c = pool_simulate(p, k->arena, k->space, &k->choice);
         c.priced = k->priced;

@@ -251,6 +251,18 @@ static void note_rates(device_sets *s)
     }
 }
 
+const bool *pool_best_machine(const pool *p)
+{
+    device_sets s = {.p = p};
+    const cl_cluster *c = p->m->cluster;
+    bool *keep = HB_ARRAY(p->arena, bool, c->n_ranks + 1),
+         *none = HB_ARRAY(p->arena, bool, c->n_machines + 1);
+    note_rates(&s);
+    const cl_machine *best = &c->machine[best_machine(&s, BY_STEP, none)];
+    memset(keep + best->first_rank, true, (size_t)best->n_ranks);
+    return keep;
+}
+
 device_sets pool_device_sets(const pool *p)
 {
     device_sets s = {.p = p, .most = SYN_FIRST_SETS};

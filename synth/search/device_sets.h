@@ -22,6 +22,9 @@ typedef struct device_sets {
 // fewer yet.
 device_sets pool_device_sets(const pool *p);
 
+// The devices of the machine that would take a step soonest, if its devices sent nothing.
+const bool *pool_best_machine(const pool *p);
+
 // Adds the neighbours of the set of a mesh: without one of its devices, of each class in a machine,
 // or with one more; without or with all of a class in a machine; without or with a machine. Of many
 // such the ones that are worth least go and the ones that are worth most come.

@@ -2,6 +2,7 @@
 
 #include "synth/search/explore.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,39 @@ static bool mesh_is_behind(const pool *p, const candidate *first, double at, dou
     return sec > p->best.sec * SYN_MESH_BEHIND && !alike;
 }
 
+// Is the first plan on the best machine alone so much faster than first plans on all devices, which
+// take `sec`, that these are not followed? All else that it tells stays unknown: that set is looked
+// at later.
+static bool machine_is_ahead(pool *p, double sec)
+{
+    const cl_cluster *c = p->m->cluster;
+    bool first = !p->opt->known || p->opt->known->best <= 0; // variant of the step
+    if (c->n_machines == 1 || p->opt->all_devices || p->opt->devices || p->opt->brief || !first ||
+        p->opt->mesh == SYN_MESH_MACHINES || p->spare || p->doubtful || p->careful)
+        return false;
+    const bool *keep = pool_best_machine(p);
+    double far = pool_few_starts(p) ? SYN_MACHINE_AHEAD : SYN_FIRST_FAR;
+    if (far * pool_least_seconds(p, keep) > sec) return false;
+    const pool before = *p;
+    p->best = p->paired = (candidate){0};
+    p->enough = DBL_MIN; // without pairs
+    p->most_of_mesh = 0;
+    pool_add_board(p, syn_mesh_flat(p->arena, c, keep));
+    p->b = p->boards.p[p->boards.n - 1];
+    double alone = pool_glance(p);
+    p->boards.n = before.boards.n;
+    p->b = before.b;
+    p->best = before.best;
+    p->paired = before.paired;
+    p->smallest = before.smallest;
+    p->enough = before.enough;
+    p->quickest = before.quickest;
+    p->unfit = before.unfit;
+    p->careful = before.careful;
+    p->most_of_mesh = before.most_of_mesh;
+    return far * alone < sec;
+}
+
 // Meshes over one set of devices, the boards first_board .. first_board + n - 1: first a plan on
 // each, then, best first, what the starting ratios lead to, on those whose first plan is not behind
 // what was found by then.
@@ -57,6 +91,12 @@ static void explore_meshes(pool *p, int first_board, int n)
         at[i] = have[i] ? first[i].sec * (first[i].fits ? 1 : SYN_UNFIT) : HUGE_VAL;
     }
     bool swap = n == 2 && at[1] < at[0];
+    if (first_board == 0 && have[swap] && first[swap].fits)
+        p->far_ahead = machine_is_ahead(p, first[swap].sec);
+    if (first_board == 0 && p->far_ahead) {
+        p->spared += (double)p->n_states * 2 * SYN_RATIO_ROUNDS; // about: two starting ratios
+        n = 0;
+    }
     for (int k = 0; k < n; k++) {
         int i = swap ? 1 - k : k;
         p->b = p->boards.p[first_board + i];
@@ -131,7 +171,7 @@ static void without_puts(pool *p, int first, int n)
 }
 
 // One set of devices, the boards first .. first + n - 1, as if there were no others: what the best
-// of other sets takes is no reason to stop.
+// of other sets takes is no reason to stop before ratios were moved.
 static void explore_alone(pool *p, int first, int n)
 {
     candidate best = p->best, paired = p->paired;
@@ -145,13 +185,16 @@ static void explore_alone(pool *p, int first, int n)
         p->boards.p[i]->tried.n = 0;
         p->boards.p[i]->price = 0;
     }
+    double before = p->work;
     explore_meshes(p, first, n);
-    if (!p->g->few_of) {
+    bool behind = best.program && p->best.program && p->best.sec > SYN_ALONE_BEHIND * best.sec;
+    if (!p->g->few_of && !behind) {
         pool_discounts(p);
         be_thrifty(p, first, n);
         without_puts(p, first, n);
         pool_polish(p);
     }
+    if (behind) p->spared += 2 * (p->work - before); // about
     p->alone = false;
     if (best.program && (!p->best.program || best.sec <= p->best.sec)) p->best = best;
     if (paired.program && (!p->paired.program || paired.sec <= p->paired.sec)) p->paired = paired;
@@ -508,6 +551,7 @@ void pool_explore(pool *p)
         pool_baseline(p, o->strategy);
         return;
     }
+    p->far_ahead = false;
     p->boards.n = p->n_whole; // without those of fewer devices, if this is not the first time
     if (o->lead) {
         pool_follow_lead(p, o->lead);
@@ -523,7 +567,7 @@ void pool_explore(pool *p)
         return;
     }
     bool later = pool_few_starts(p); // a search takes long then
-    if (!later) pool_discounts(p);
+    if (!later && !p->far_ahead) pool_discounts(p);
     candidate whole = p->best;
     p->whole = whole.arena;
     drop_devices(p);

@@ -159,7 +159,7 @@ static bool solve_fixed(fixing *f, const double **unary, double beyond, found_pl
     problem.beyond = beyond;
     f->p->n_solved++;
     f->p->work += pool_states(f->s);
-    return ms_solve_near(f->arena, &problem, 0, SYN_SEARCH_GAP, &f->warm, out->x, &out->additive,
+    return ms_solve_near(f->arena, &problem, 0, SYN_FIX_NEAR, &f->warm, out->x, &out->additive,
                          &lower) == MS_OPTIMAL;
 }
 

@@ -20,7 +20,8 @@ typedef struct candidate {
     double share;  // of the fullest class's capacity: live bytes at most, each buffer for itself
     bool fits;     // as settled, or far enough below every capacity to be sure enough until it is
     bool settled;  // whether it fits was asked of the arena, or is known without
-    double filled; // of the fullest class's capacity: what its arena takes; 0: not asked
+    double filled; // of the fullest class's capacity: what its arena takes, at most if it fits and
+                   // nobody measures that; 0: not asked
     bool rolled;   // with loops
     bool placed;   // and with an arena
     bool searched_locally; // as far as its strategy allows
@@ -100,12 +101,14 @@ typedef struct pool {
     bool alone;       // a set of devices is searched as if there were no others
     bool looking;     // at a set of fewer devices, for the first time
     bool other_forms; // collectives that hide are simulated in other forms, too
+    bool measure;     // how many bytes an arena takes, not only whether it fits
     bool no_put;      // no one-sided puts, whatever memory costs
     const struct syn_least_times *least_times; // for bounds of sets of devices; NULL: not made yet
     const struct syn_kinds **kinds;            // by strategy, of all boards; NULL: not made yet
     struct syn_listed *listed;                 // of all boards
     HB_VEC(board *) boards;                    // the first n_whole of them over all devices
     int n_whole;
+    bool far_ahead;            // one machine is, of all devices, by first plans
     HB_VEC(hb_arena *) arenas; // of candidates that may still be wanted
     int n_solved, n_states;
     double work; // states of all searches

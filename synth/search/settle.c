@@ -65,11 +65,12 @@ void pool_settle(pool *p, candidate *c)
     hb_arena *scratch = hb_arena_new();
     syn_program *copy = syn_program_copy(scratch, c->program);
     syn_roll(copy); // what it takes in loops is not asked here
-    bool packed = syn_arena_settle(copy);
+    double bound = 0;
+    bool packed = syn_arena_settle(copy, p->measure ? NULL : &bound);
     double over = pool_overflow(copy);
     c->fits = over <= 0;
     c->filled = packed ? 1 + over : fmax(1 + over, c->share * *least);
-    double waste = c->filled / c->share; // of packing
+    double waste = (bound > 0 ? bound : c->filled) / c->share; // of packing
     if (packed && (*least == 0 || waste < *least)) *least = waste;
     hb_arena_free(scratch);
 }

@@ -60,6 +60,14 @@ bool pool_first_plan(pool *p, syn_starting_ratio starting, const candidate *keep
     return !tried_before(p) && pool_search_within_memory(p, &o, keep, out);
 }
 
+double pool_glance(pool *p)
+{
+    search_options o = quick_options(p, pool_even_weights(p));
+    candidate c;
+    pool_set_starting_ratio(p, SYN_STARTING_COMPUTE);
+    return pool_search(p, &o, &c) && c.fits ? c.sec : HUGE_VAL;
+}
+
 static double best_of(const pool *p)
 {
     return p->best.program ? p->best.sec : 0;

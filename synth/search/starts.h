@@ -9,6 +9,9 @@
 // The plan at the cuts of a starting ratio on p->b. False if there is none, or the cuts were
 // searched before. keep, if not NULL, stays in memory.
 bool pool_first_plan(pool *p, syn_starting_ratio starting, const candidate *keep, candidate *out);
+// Seconds of that plan at the compute starting ratio, if it fits without a price on memory; else
+// HUGE_VAL.
+double pool_glance(pool *p);
 // From the first plan of a starting ratio, if it is worth it, where others stand at `best` (0:
 // nowhere).
 void pool_alternate(pool *p, syn_starting_ratio starting, const candidate *first, double best);

@@ -253,11 +253,13 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
     double *worth = HB_ARRAY(p->arena, double, won.space->mesh->n_classes);
     if (!optimum.fits) pool_settle(p, &optimum);
     if (optimum.fits) b.additive = fmin(b.additive, optimum.additive);
+    p->measure = true;
     r->additive_bound_sec = syn_additive_bound(
         optimum.space,
         &(syn_bound_start){&optimum.choice, optimum.share, optimum.lower, b.additive,
                            shared ? &won.choice : NULL, won.share, &r->additive_levels, worth},
         &(syn_bound_calls){&b, stop_bounding, simulate_for_bound});
+    p->measure = false;
     r->additive_sec = isfinite(b.additive) ? b.additive : -1;
     if (fabs(r->additive_bound_sec - r->additive_sec) <= SYN_ROUNDING * r->additive_sec)
         r->additive_bound_sec = r->additive_sec;

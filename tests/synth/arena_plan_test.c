@@ -477,11 +477,12 @@ static void give_capacity(toy *x, int64_t bytes)
 // Settled, as many programs fit as if all were placed; those that fit nowhere are not placed.
 START_TEST(to_settle_says_what_places_say)
 {
-    int fits = 0, nowhere = 0, badly = 0;
+    int fits = 0, nowhere = 0, badly = 0, larger_yet = 0;
     for (uint64_t seed = 1; seed <= 300; seed++) {
-        toy *x[2];
-        int64_t least = 0, peak[2] = {0, 0}, room = 0;
-        for (int settle = 0; settle < 2; settle++) {
+        toy *x[3];
+        int64_t least = 0, peak[3] = {0, 0, 0}, room = 0;
+        double full = 0;
+        for (int settle = 0; settle < 3; settle++) {
             t = x[settle] = toy_random(seed, 5 + (int)(seed % 70));
             syn_program *p = t->p;
             int64_t(*place_of)[CL_MAX_CLASSES] =
@@ -493,16 +494,23 @@ START_TEST(to_settle_says_what_places_say)
                 least = larger(least, size.local_bound[c] + size.sym_bound);
                 most = larger(most, size.local[c] + size.sym);
             }
-            room = seed % 3 == 0 ? least - 1 : seed % 3 == 1 ? (least + most) / 2 : most;
+            room = seed % 3 == 0   ? least - 1
+                   : seed % 3 == 1 ? (least + most) / 2
+                                   : most + (seed % 2 ? most / 16 : 0);
             give_capacity(t, room);
             if (settle)
-                syn_arena_settle(p);
+                (void)syn_arena_settle(p, settle == 2 ? &full : NULL);
             else
                 syn_arena(p);
             for (int c = 0; c < p->mesh->n_classes; c++)
                 peak[settle] = larger(peak[settle], p->peak_bytes[c]);
         }
         ck_assert_int_eq(peak[0] <= room, peak[1] <= room);
+        ck_assert_int_eq(peak[0] <= room, peak[2] <= room);
+        ck_assert_int_ge(peak[2], peak[1]);
+        ck_assert_int_eq(peak[1] <= room, full > 0);
+        ck_assert(full == 0 || fabs(full * (double)room - (double)least) < 1);
+        larger_yet += peak[2] > peak[1];
         fits += peak[1] <= room;
         nowhere += least > room;
         badly += least <= room && peak[1] > room;
@@ -510,11 +518,14 @@ START_TEST(to_settle_says_what_places_say)
             ck_assert_int_eq(peak[1], least);
         else
             ck_assert_int_eq(peak[0], peak[1]);
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 3; i++)
             toy_free(x[i]);
         t = NULL;
     }
-    printf("%d fit, %d fit nowhere, %d have no place though they might\n", fits, nowhere, badly);
+    ck_assert_int_ge(larger_yet, 10);
+    printf("%d fit, %d of them in more bytes than need be; %d fit nowhere, %d have no place though "
+           "they might\n",
+           fits, larger_yet, nowhere, badly);
     ck_assert_int_ge(fits, 50);
     ck_assert_int_ge(nowhere, 50);
 }
