@@ -607,6 +607,7 @@ void planner_variants(planner *p)
     if (choose) x.lean = ir_saved_bytes(ir_recompute(p->a, step, all));
     bool vary = o->micro_batches == 0;
     int weary = 0;
+    bool gained = false; // did the latest number, beside a first that fits?
     // Of the latest number: in all, and with x.least.
     struct seen last = {.sec = HUGE_VAL}, plain_last = last;
     for (int64_t k = first; k > 0 && weary < SYN_WEARY; k = vary ? divisor(p, 2 * k, 1) : 0) {
@@ -614,7 +615,7 @@ void planner_variants(planner *p)
         double other = last.sec, other_plain = plain_last.sec, share = p->least_share;
         int later = p->later.n;
         // What turns have left may promise more than another number does.
-        if (later > 0 && planner_is_tired(p, SYN_WORK_FIRST)) break;
+        if (later > 0 && planner_is_tired(p, SYN_WORK_FIRST) && !gained) break;
         if (k > first && planner_fits(p) && o->after_few && !o->vary_chunks) break;
         // With all the memory that it wants, half as many are no better than what is to be beaten.
         if (k > first && p->bar > 0 && last.quickest >= planner_to_beat(p)) break;
@@ -629,6 +630,7 @@ void planner_variants(planner *p)
         bool falls = last.sec < other * (1 - SYN_WISH_GAIN) ||
                      plain_last.sec < other_plain * (1 - SYN_WISH_GAIN);
         bool done = p->later.n == later;
+        gained = k > first && before && p->plain != before;
         weary = planner_fits(p) && k > first && p->plain == before && !far && !falls && done
                     ? weary + 1
                     : 0;
