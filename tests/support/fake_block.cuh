@@ -304,6 +304,14 @@ static uint32_t pack_bf16(float low, float high)
     memcpy(&bits, &v, 4);
     return bits;
 }
+static float low_of(uint32_t v)
+{
+    return __uint_as_float(v << 16);
+}
+static float high_of(uint32_t v)
+{
+    return __uint_as_float(v & 0xFFFF0000u);
+}
 static uint32_t read_flag(const uint32_t *flag)
 {
     return *flag;

@@ -222,10 +222,13 @@ template <class F, ending END> struct putter {
     // A tile's results.
     __device__ void tile(const my_tile<F> &e, float (&d)[F::BLOCKS][F::COLS / 2])
     {
-        if constexpr (END != PLAIN && END != PUSHES) {
+        if constexpr (END != PLAIN && END != PUSHES)
             activated(e, d);
-            return;
-        }
+        else
+            plain(e, d);
+    }
+    __device__ void plain(const my_tile<F> &e, float (&d)[F::BLOCKS][F::COLS / 2])
+    {
         if constexpr (!F::TURNS) {
             if (e.kind & TILE_PART) {
                 put_part(e, d);
