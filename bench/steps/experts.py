@@ -32,24 +32,39 @@ def covered(a, b, spans):
     return sum(max(0, min(b, y) - max(a, x)) for x, y in spans)
 
 
+def idle_by(begin, end, ops, colls):
+    """Where a rank computes nothing between two times: ms by the collective under way there that ends last, with its
+    line in program.c; "" where none is."""
+    found, at = {}, begin
+    for a, b in [*ops, [end, end]]:
+        if a > at:
+            ends = [(y, name, line) for name, line, x, y in colls if x < a and y > at]
+            what = " ".join(max(ends)[1:]) if ends else ""
+            found[what] = found.get(what, 0) + (a - at) / 1e3
+        at = max(at, b)
+    return found
+
+
 def of_trace(path):
-    """Of the last step of a trace of `hapc run`: its ms, what each rank computes, and of each kind of collective
-    the ms of all ranks and how much of them ranks compute meanwhile."""
+    """Of the last step of a trace of `hapc run`: its ms, what each rank computes, of each kind of collective the ms
+    of all ranks and how much of them ranks compute meanwhile, and where the rank that computes most is idle."""
     with open(path) as f:
         events = [e for e in json.load(f)["traceEvents"] if e.get("ph") == "X"]
-    step, computes, moved = 0, [], {}
+    step, computes, moved, idle = 0, [], {}, {}
     for rank in sorted({e["pid"] for e in events}):
-        own = [(e["name"].partition(":")[0], e["tid"], e["ts"], e["ts"] + e["dur"]) for e in events if e["pid"] == rank]
-        begin, end = [(a, b) for name, _, a, b in own if name == "step"][-1]
-        own = [x for x in own if x[2] >= begin and x[3] <= end]
-        ops = union((a, b) for name, tid, a, b in own if tid == 0 and name.startswith("op_"))
+        own = [(*e["name"].partition(":")[::2], e["tid"], e["ts"], e["ts"] + e["dur"]) for e in events if e["pid"] == rank]
+        begin, end = [(a, b) for name, _, _, a, b in own if name == "step"][-1]
+        own = [x for x in own if x[3] >= begin and x[4] <= end]
+        ops = union((a, b) for name, _, tid, a, b in own if tid == 0 and name.startswith("op_"))
+        colls = [(name, line, a, b) for name, line, _, a, b in own if name.startswith("coll_")]
         step = max(step, end - begin)
         computes.append(sum(b - a for a, b in ops) / 1e3)
-        for name, _, a, b in own:
-            if name.startswith("coll_"):
-                took, hid = moved.get(name, (0, 0))
-                moved[name] = took + b - a, hid + covered(a, b, ops)
-    return step / 1e3, computes, {k: (took / 1e3, hid / took if took else 0) for k, (took, hid) in moved.items()}
+        if computes[-1] == max(computes):
+            idle = idle_by(begin, end, ops, colls)
+        for name, _, a, b in colls:
+            took, hid = moved.get(name, (0, 0))
+            moved[name] = took + b - a, hid + covered(a, b, ops)
+    return step / 1e3, computes, {k: (took / 1e3, hid / took if took else 0) for k, (took, hid) in moved.items()}, idle
 
 
 def traced(m, model, folder, cuda):
@@ -74,11 +89,13 @@ def parallel(m, model, what, cluster, first):
     apart, paired = traced(m, model, folder, "pairs=off"), traced(m, model, folder, "pairs=on")
     if not apart:
         return
-    step, computes, _ = apart
+    step, computes, _, idle = apart
     line(m, f"hapc {model}, {what}, half of the tokens choose one expert, experts apart: {ms:.2f} ms/step, "
             f"{ms / max(computes):.3f} of what the fullest rank computes (1.15 is asked; ms by rank "
             f"{' '.join(f'{x:.1f}' for x in computes)} of a traced step of {step:.1f} without pairs), "
             f"#wrong {wrong(first, losses)}")
+    longest = sorted(idle.items(), key=lambda x: -x[1])[:8]
+    print("    the fullest rank is idle, ms: " + ", ".join(f"{ms:.2f} {what or 'without a collective'}" for what, ms in longest))
     for name, (took, hid) in sorted(paired[2].items()) if paired else ():
         line(m, f"    {name}: {took / len(computes):.2f} ms a rank, {100 * hid:.0f} % hidden behind other calls")
 
