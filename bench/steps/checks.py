@@ -20,7 +20,9 @@ def given(options):
 
 def op_tests(m):
     """{name: (command, environment)}, a GPU after the other."""
-    ways = {f"ops_bf16.{way.partition('=')[0]}": ("ops_bf16", given(f"--cuda {way}")) for way in ("tiles=all", "conv=blocks", "attention=heads")}
+    heads = [f"attention={way}" for way in ("cudnn", "heads", "shared", "together")]
+    ways = {f"ops_bf16.{way.replace('=', '.')}": ("ops_bf16", {**given(f"--cuda {way}"), **({"HAP_TEST_OP": "sdpa"} if way in heads else {})})
+            for way in ("tiles=all", "conv=blocks", *heads)}
     every = {**{t: (t, {}) for t in OPS}, **ways}
     return {name: ([m.test(f"{t}_cuda_test")], {"CUDA_VISIBLE_DEVICES": str(i % m.gpus), **env})
             for i, (name, (t, env)) in enumerate(every.items())}

@@ -180,13 +180,20 @@ static void matmul(walk *w, const syn_instr *in, bool a_t, bool b_t)
     takes(w, work);
 }
 
+bool syn_attention_ordered(int64_t group, int64_t q, int64_t k)
+{
+    const int64_t mib = 1 << 20;
+    int64_t scores = round_up(q, IR_CUDA_HEAD_ROWS) * round_up(k, IR_CUDA_HEAD_KEYS) * 2;
+    return scores <= IR_CUDA_HEAD_SCORES * mib && scores * group <= IR_CUDA_HEAD_ROOM * mib;
+}
+
 int64_t syn_attention_room(int64_t b, int64_t hk, int64_t group, int64_t q, int64_t k, int64_t e)
 {
     const int64_t mib = 1 << 20;
     if (b * hk * group * q * k * e == 0) return 0;
     int64_t scores = round_up(q, IR_CUDA_HEAD_ROWS) * round_up(k, IR_CUDA_HEAD_KEYS) * 2;
     int64_t most = IR_CUDA_HEAD_ROOM * mib / (scores * group), each = scores;
-    if (scores > IR_CUDA_HEAD_SCORES * mib || most < 1)
+    if (!syn_attention_ordered(group, q, k))
         each = q * e * 4; // dq
     else if (most < hk)
         b = 1, hk = divisor(hk, most);
@@ -195,6 +202,12 @@ int64_t syn_attention_room(int64_t b, int64_t hk, int64_t group, int64_t q, int6
     if (group > 1) each += 2 * k * e * 2; // dk and dv of every query head
     int64_t lengths = q % IR_CUDA_HEAD_KEYS ? b * 8 : 0;
     return b * hk * group * (each + q * 4) + lengths + COST_CUDA_ALIGN;
+}
+
+int64_t syn_heads_room(int64_t heads, int64_t q, int64_t e)
+{
+    int64_t rows = round_up(q, IR_CUDA_HEAD_KEYS);
+    return heads * (rows * (e + 2) + rows / IR_CUDA_HEAD_ROWS) * 4 + 4;
 }
 
 // Queries of a part that begins at `first`: what their gradient takes.
@@ -214,6 +227,8 @@ static void attention_part(walk *w, const syn_instr *in, int64_t first, int64_t 
     takes(w, b * hq * n_q * 4);
     if (narrow && hk && n_q >= IR_CUDA_HEAD_ROWS && n_k >= IR_CUDA_HEAD_ROWS)
         takes(w, syn_attention_room(b, hk, hq / hk, n_q, n_k, e));
+    if (narrow && hk && (e == 64 || e == 128) && !syn_attention_ordered(hq / hk, n_q, n_k))
+        takes(w, syn_heads_room(b * hq, n_q, e));
 }
 
 static void attention_bwd(walk *w, const syn_instr *in)

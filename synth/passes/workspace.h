@@ -27,6 +27,10 @@ void syn_workspace_of_op(syn_costs *costs, int node, const syn_state *in, const 
 // Workspace of one call of cuDNN's backward attention: b samples of hk key heads, each with `group`
 // query heads of q queries and k keys, e wide (cuda_head_split.h says which heads a call takes).
 int64_t syn_attention_room(int64_t b, int64_t hk, int64_t group, int64_t q, int64_t k, int64_t e);
+// Whether cuDNN has the kernel for it that sums in a fixed order; where it has not, what the
+// runtime's own takes of so many query heads, 64 or 128 wide.
+bool syn_attention_ordered(int64_t group, int64_t q, int64_t k);
+int64_t syn_heads_room(int64_t heads, int64_t q, int64_t e);
 
 static inline int64_t syn_workspace_bytes(const syn_program *p, int c)
 {

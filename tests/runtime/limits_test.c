@@ -148,6 +148,9 @@ START_TEST(attention_is_called_as_counted)
         ck_assert(b % s.b == 0 && hk % s.hk == 0 && (s.hk == hk || s.b == 1));
         int64_t bytes = syn_attention_room(b, hk, group, q, k, e), n = s.b * s.hk * group;
         ck_assert_int_eq(bytes, syn_attention_room(s.b, s.hk, group, q, k, e));
+        ck_assert_int_eq(s.ordered, syn_attention_ordered(group, q, k));
+        ck_assert_int_eq(cuda_heads_room(b * hk * group, q, e),
+                         syn_heads_room(b * hk * group, q, e));
         int64_t linear = 4 * n * (q * (e + 1) + k * e) + 8 * b + 256, scores = q * k * 2;
         if (!s.ordered) ck_assert(s.b == b && s.hk == hk && bytes <= linear);
         ck_assert_int_le(bytes, linear + ((int64_t)CUDA_HEAD_ROOM << 20));

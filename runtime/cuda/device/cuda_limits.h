@@ -40,7 +40,8 @@ enum {
     CUDA_HEAD_WIDTH = 128,      // of its heads, at most
     CUDA_HEAD_SCORES = 256,     // MiB of scores that pass may write of one head
     CUDA_HEAD_ROOM = 2048,      // MiB of them that one call may
-    CUDA_HEADS_BUSY = 80,       // % of processors with a head, at least, of its gradient by blocks
+    CUDA_HEADS_BUSY = 90,       // % of processors that are to have some in the last round of heads
+    CUDA_HEADS_TURNS = 4,       // of a block that takes heads that share keys, at least
     CUDA_CONV_TIMES = 2,        // bytes of workspace a byte of a convolution's tensors, at most:
     CUDA_CONV_ROOM = 64,        // them in another layout; and MiB beside
     CUDA_EXPERT_ROWS = 64,      // rows of an expert are rounded up to so many

@@ -1,6 +1,7 @@
-// The gradient of attention, a query head a block: which heads, what they want beside the kernel of
+// The gradient of attention by heads: which heads, in which way, what they want beside the kernel of
 // cuda_sdpa_heads.cuh, and its launch.
 
+#include <algorithm>
 #include <cstring>
 
 #include "cuda/device/cuda_driver.h"
@@ -12,7 +13,7 @@
 namespace
 {
 // lse to the base 2 and the sum of dy y of each query; of those behind the last, p is 0. A row is
-// for W / 8 lanes.
+// for W / 8 lanes. Nothing is taken or added yet.
 template <int W>
 __global__ void head_stats(head_args o, const uint16_t *dy, const uint16_t *y, const float *lse,
                            int rows, float *to)
@@ -34,6 +35,8 @@ __global__ void head_stats(head_args o, const uint16_t *dy, const uint16_t *y, c
     for (int n = 1; n < LANES; n *= 2)
         s += __shfl_xor_sync(0xFFFFFFFFu, s, n);
     if (head >= o.all || c > 0) return;
+    if (at == 0) *o.taken = 0;
+    if (o.adds && i % Q == 0) o.adds[(int64_t)head * (rows / Q) + i / Q] = 0;
     float *mine = to + ((int64_t)head * (rows / Q) + i / Q) * 2 * Q + i % Q;
     mine[0] = there ? lse[(int64_t)head * o.n_q + i] * 1.4426950408889634f : INFINITY;
     mine[Q] = s;
@@ -79,28 +82,73 @@ const char *map_heads(CUtensorMap *map, const void *p, int64_t b, int64_t heads,
     return cuda_driver_said(d, e, "cuTensorMapEncodeTiled");
 }
 
-struct head_room {
-    int64_t stats, sums, parts; // floats
-    int64_t bytes() const { return (stats + sums + parts) * (int64_t)sizeof(float); }
-};
-
-int64_t blocks_of(const cuda_context *x, const cuda_heads *h)
+int of_device(cudaDeviceAttr which)
 {
-    int64_t all = h->b * h->hq, sms = cuda_sms(x);
-    return all < sms ? all : sms;
+    int device, value = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&value, which, device) != cudaSuccess)
+        return 0;
+    return value;
 }
 
-head_room room_of(const cuda_context *x, const cuda_heads *h)
+struct head_way {
+    bool shares;  // blocks share heads
+    int together; // heads that share keys and that a block takes at once
+};
+
+int64_t turns_of(const cuda_heads *h, head_way w)
 {
-    int64_t at_once = h->e == 64 ? form<64>::QUERIES : form<128>::QUERIES;
-    int64_t rows = ceil_div(h->q, at_once) * at_once;
-    return {2 * h->b * h->hq * rows, blocks_of(x, h) * rows * h->e,
-            h->hq == h->hk ? 0 : 2 * h->b * h->hq * h->k * h->e};
+    return h->b * h->hq / w.together * (w.shares ? ceil_div(h->k, KEYS) : 1);
+}
+
+bool busy(const cuda_context *x, int64_t turns)
+{
+    const int64_t sms = cuda_sms(x), rounds = ceil_div(turns, sms);
+    return 100 * turns >= CUDA_HEADS_BUSY * rounds * sms;
+}
+
+// Blocks share heads where some would have none in the last round, and where the sums of all do not
+// fit the second level of caches. They take those that share keys together where that leaves each
+// block some turns, and of long sequences, as dk and dv of each would be a large workspace.
+head_way way_of(const cuda_context *x, const cuda_heads *h, bool ordered)
+{
+    const int group = (int)(h->hq / h->hk);
+    const int64_t sms = cuda_sms(x), sums = std::min(h->b * h->hq, sms) * h->q * h->e * 4;
+    const head_way whole = {false, 1}, shared = {true, 1}, together = {true, group};
+    if (x->options.attention == HAP_CUDA_attention_heads || h->k <= KEYS) return whole;
+    if (x->options.attention == HAP_CUDA_attention_shared) return shared;
+    if (x->options.attention == HAP_CUDA_attention_together) return together;
+    if (!ordered || (group > 1 && turns_of(h, together) >= CUDA_HEADS_TURNS * sms)) return together;
+    return !busy(x, h->b * h->hq) || sums > of_device(cudaDevAttrL2CacheSize) ? shared : whole;
+}
+
+cuda_head_split split_of(const cuda_heads *h)
+{
+    return cuda_heads_at_once(h->b, h->hk, h->hq / h->hk, h->q, h->k);
+}
+
+struct head_room {
+    int64_t stats, sums, parts, adds; // words
+    int64_t bytes() const { return (stats + sums + parts + adds + 1) * (int64_t)sizeof(float); }
+};
+
+int64_t blocks_of(const cuda_context *x, const cuda_heads *h, head_way w)
+{
+    return std::min(turns_of(h, w), (int64_t)cuda_sms(x));
+}
+
+head_room room_of(const cuda_context *x, const cuda_heads *h, head_way w)
+{
+    const int64_t at_once = h->e == 64 ? form<64>::QUERIES : form<128>::QUERIES;
+    const int64_t rows = ceil_div(h->q, at_once) * at_once, all = h->b * h->hq;
+    return {2 * all * rows, (w.shares ? all : blocks_of(x, h, w)) * rows * h->e,
+            w.together == h->hq / h->hk ? 0 : 2 * all * h->k * h->e,
+            w.shares ? all * (rows / at_once) : 0};
 }
 
 template <int W>
 const char *run(cuda_context *x, const cuda_heads *h, const cuda_head_grads *g, head_args *o,
-                float *stats)
+                float *stats, unsigned blocks)
 {
     using F = form<W>;
     const int rows = (int)(ceil_div(h->q, F::QUERIES) * F::QUERIES);
@@ -113,50 +161,45 @@ const char *run(cuda_context *x, const cuda_heads *h, const cuda_head_grads *g, 
     CUDA_TRY(launched());
     CUDA_CALL(cudaFuncSetAttribute(head_grads<W>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    F::SHARED));
-    head_grads<W><<<(unsigned)blocks_of(x, h), THREADS, F::SHARED, x->stream>>>(*o);
+    head_grads<W><<<blocks, THREADS, F::SHARED, x->stream>>>(*o);
     CUDA_TRY(launched());
     if (!o->parts) return NULL;
     add_heads<W><<<(unsigned)ceil_div(h->b * h->hk * h->k * W / 2, 256), 256, 0, x->stream>>>(*o);
     return launched();
-}
-
-int major_of_device()
-{
-    int device, major = 0;
-    if (cudaGetDevice(&device) != cudaSuccess ||
-        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess)
-        return 0;
-    return major;
 }
 } // namespace
 
 extern "C" bool cuda_heads_takes(const cuda_context *x, const cuda_heads *h)
 {
     const int64_t all = h->b * h->hq;
-    const int way = x->options.attention;
-    if (way != HAP_CUDA_attention_on && way != HAP_CUDA_attention_heads) return false;
+    const int asked = x->options.attention;
+    const bool forced = asked == HAP_CUDA_attention_heads || asked == HAP_CUDA_attention_shared ||
+                        asked == HAP_CUDA_attention_together;
+    if (asked != HAP_CUDA_attention_on && !forced) return false;
     if (h->type != HAP_BF16 || h->e != h->d || (h->e != 64 && h->e != 128) || h->q < 1 ||
-        h->k < 1 || h->q > INT32_MAX / 2 || h->k > INT32_MAX / 2 || all > INT32_MAX ||
-        major_of_device() != 9)
+        h->k < 1 || h->q > INT32_MAX / 2 || h->k > INT32_MAX / 2 ||
+        all * ceil_div(h->k, KEYS) > INT32_MAX ||
+        of_device(cudaDevAttrComputeCapabilityMajor) != 9)
         return false;
     if (h->causal && h->bottom && h->q > h->k) return false;
-    if (way == HAP_CUDA_attention_heads) return true;
-    // What the planner counts is what cuDNN's calls take.
-    cuda_head_split split = cuda_heads_at_once(h->b, h->hk, h->hq / h->hk, h->q, h->k);
-    int64_t scores = cuda_to_tiles(h->q, CUDA_HEAD_ROWS) * cuda_to_tiles(h->k, CUDA_HEAD_KEYS) * 2;
-    if (room_of(x, h).bytes() >
-        split.b * split.hk * (h->hq / h->hk) * (split.ordered ? scores : h->q * h->e * 4))
-        return false;
-    // Blocks without a head in the last round idle.
-    int64_t sms = cuda_sms(x), rounds = ceil_div(all, sms);
-    return h->q >= KEYS && h->k >= KEYS && 100 * all >= CUDA_HEADS_BUSY * rounds * sms;
+    if (forced) return true;
+    // The planner counts what cuDNN's calls take, and of long sequences cuda_heads_room as well.
+    const cuda_head_split split = split_of(h);
+    const head_way w = way_of(x, h, split.ordered);
+    const int64_t scores =
+        cuda_to_tiles(h->q, CUDA_HEAD_ROWS) * cuda_to_tiles(h->k, CUDA_HEAD_KEYS) * 2;
+    const int64_t counted = split.ordered ? split.b * split.hk * (h->hq / h->hk) * scores
+                                          : cuda_heads_room(all, h->q, h->e);
+    return h->q >= KEYS && h->k >= KEYS && room_of(x, h, w).bytes() <= counted &&
+           (!split.ordered || busy(x, turns_of(h, w)));
 }
 
 extern "C" const char *cuda_heads_backward(cuda_context *x, const cuda_heads *h,
                                            const cuda_head_grads *g)
 {
     const char *why = NULL;
-    const head_room room = room_of(x, h);
+    const head_way w = way_of(x, h, split_of(h).ordered);
+    const head_room room = room_of(x, h, w);
     float *stats = (float *)cuda_work(x, room.bytes(), &why);
     if (!stats) return why;
     head_args o = {};
@@ -164,8 +207,13 @@ extern "C" const char *cuda_heads_backward(cuda_context *x, const cuda_heads *h,
     o.dq = g->dq, o.dk = g->dk, o.dv = g->dv;
     o.stats = stats, o.sums = stats + room.stats;
     o.parts = room.parts ? o.sums + room.sums : NULL;
+    o.taken = (uint32_t *)(o.sums + room.sums + room.parts);
+    o.adds = room.adds ? o.taken + 1 : NULL;
     o.heads = (int)h->hq, o.group = (int)(h->hq / h->hk), o.all = (int)(h->b * h->hq);
     o.n_q = (int)h->q, o.n_k = (int)h->k, o.causal = h->causal, o.scale = h->scale;
     o.behind = h->bottom ? (int)(h->k - h->q) : 0;
-    return h->e == 64 ? run<64>(x, h, g, &o, stats) : run<128>(x, h, g, &o, stats);
+    o.together = w.together;
+    const unsigned blocks = (unsigned)blocks_of(x, h, w);
+    return h->e == 64 ? run<64>(x, h, g, &o, stats, blocks)
+                      : run<128>(x, h, g, &o, stats, blocks);
 }

@@ -1,8 +1,15 @@
-// The gradient of attention for bf16 heads 64 or 128 wide, on sm_90a. A block has a query head: it
-// walks over 128 keys at a time and, for each, over the queries that see them. So dk and dv are
-// sums in registers, and dq is added to by one block alone, in the order of keys: the bits are the
-// same in every run. Beside it cuDNN's ordered kernel writes the scores' gradients to memory, 2
-// bytes for each query and key, and reads them again.
+// The gradient of attention for bf16 heads 64 or 128 wide, on sm_90a. A block takes 128 keys of a
+// query head and walks over the queries that see them: dk and dv are sums in registers, dq is added
+// to in memory, from the last keys that a query sees to the first: the bits are the same in every
+// run. Beside it cuDNN's ordered kernel writes the scores' gradients to memory, 2 bytes for each
+// query and key, and reads them again.
+//
+// Where heads are many, a block goes on with all keys of its head, and its sums are its own. Where
+// they are few, any block takes the next keys, the last of a head first. It adds to dq of some
+// queries once a flag counts all adds of later keys. Under a causal mask blocks that began together
+// take turns without a wait: each starts at its first queries, and the block with later keys has
+// gone on from there. What a block waits for was taken before: there is no deadlock however few
+// blocks run at once. A warp of its own raises and reads flags, so that nothing else waits for memory.
 //
 // Two groups of four warps have 64 keys each. By wgmma a group makes s' = k q' and dp' = v dy',
 // then p' = exp(s' - lse) and ds' = p' (dp' - dot), which are operands as they lie in the
@@ -16,6 +23,7 @@
 #ifndef HAP_RUNTIME_CUDA_SDPA_HEADS_CUH
 #define HAP_RUNTIME_CUDA_SDPA_HEADS_CUH
 
+#include "cuda/kernels/cuda_flags.cuh"
 #include "cuda/kernels/cuda_kernels.cuh"
 #include "cuda/kernels/cuda_ops.h"
 #include "cuda/kernels/tile_ptx.cuh"
@@ -31,6 +39,7 @@ enum {
     OTHERS = 240
 };
 enum { ROW_BYTES = 128 }; // of 64 columns: what one box of a map has of a row
+constexpr uint32_t NO_KEYS = 0xFFFFFFFFu;
 
 // What a width W makes of it. Queries at a time: so many that a thread's sums fit its registers.
 template <int W> struct form {
@@ -42,7 +51,7 @@ template <int W> struct form {
     static constexpr bool FETCHES = W == 64; // there is room for what dq has so far
     static constexpr int SUMS = FETCHES ? GROUPS * 128 * 32 * 4 : 0;
     static constexpr int SHARED =
-        PLACES * (2 * KEY_BYTES + 2 * QUERY_BYTES + STATS + SCORES) + SUMS + 8 * 5 * PLACES;
+        PLACES * (2 * KEY_BYTES + 2 * QUERY_BYTES + STATS + SCORES) + SUMS + 8 * 6 * PLACES + 16;
 };
 
 struct head_args {
@@ -51,8 +60,11 @@ struct head_args {
     void *dq, *dk, *dv;
     float *parts;          // dk and dv of each query head, [2, b, heads, keys, W]; or nothing
     const float *stats;    // of a head and its queries at a time: lse to the base 2, then dot
-    float *sums;           // dq of a block, so far
+    float *sums;           // dq so far, of a block or, where they share heads, of a head
+    uint32_t *taken;       // how many heads, or keys of a head, blocks have taken
+    uint32_t *adds;        // to dq, of a head and its queries at a time; NULL: heads are not shared
     int heads, group, all; // of a sample; that share keys; in all samples
+    int together;          // of those that share keys: what a block takes at once
     int n_q, n_k, behind;  // behind: a causal query i sees keys up to i + behind
     bool causal;
     float scale;
@@ -99,6 +111,9 @@ template <int W> struct memory {
     __device__ uint32_t queries_came(int place) const { return keys_came(2 * PLACES + place); }
     __device__ uint32_t queries_done(int place) const { return keys_came(3 * PLACES + place); }
     __device__ uint32_t scores_came(int place) const { return keys_came(4 * PLACES + place); }
+    __device__ uint32_t keys_which(int place) const { return keys_came(5 * PLACES + place); }
+    __device__ uint32_t turn_came() const { return keys_came(6 * PLACES); }
+    __device__ uint32_t turn_done() const { return keys_came(6 * PLACES + 1); }
 };
 
 // Two as bf16, at this place in the code: so that what they were made of is given up by then.
@@ -129,39 +144,107 @@ struct turn {
                  : "memory");
 }
 
-template <int W> __device__ inline void load_all(const head_args &o, const memory<W> &m)
+template <int W>
+__device__ inline void load_keys(const head_args &o, const memory<W> &m, int head, int j,
+                                 turn &keys, turn &queries)
 {
     using F = form<W>;
     const int key_steps = (o.n_k + KEYS - 1) / KEYS,
               query_steps = (o.n_q + F::QUERIES - 1) / F::QUERIES;
-    turn keys, queries;
-    for (int head = (int)blockIdx.x; head < o.all; head += (int)gridDim.x) {
-        const int b = head / o.heads, h = head % o.heads, hk = h / o.group;
-        const char *stats = (const char *)o.stats + (int64_t)head * query_steps * F::STATS;
-        for (int j = 0; j < key_steps; j++, keys.next()) {
-            barrier_wait(m.keys_done(keys.place), keys.round ^ 1);
-            uint32_t came = m.keys_came(keys.place);
-            barrier_expect(came, 2 * F::KEY_BYTES);
+    const int b = head / o.heads, h = head % o.heads, hk = h / o.group;
+    const char *stats = (const char *)o.stats + (int64_t)head * query_steps * F::STATS;
+    barrier_wait(m.keys_done(keys.place), keys.round ^ 1);
+    store_shared_word(m.keys_which(keys.place), (uint32_t)(head * key_steps + j));
+    uint32_t came = m.keys_came(keys.place);
+    barrier_expect(came, 2 * F::KEY_BYTES);
+    for (int x = 0; x < F::BOXES; x++) {
+        uint32_t at = (uint32_t)(x * F::KEY_BOX);
+        load_head_box(m.k(keys.place) + at, &o.k, x * 64, j * KEYS, hk, b, came);
+        load_head_box(m.v(keys.place) + at, &o.v, x * 64, j * KEYS, hk, b, came);
+    }
+    keys.next();
+    for (int n = 0; n < o.together; n++, stats += query_steps * F::STATS)
+        for (int i = first_queries<W>(o, j); i < query_steps; i++, queries.next()) {
+            barrier_wait(m.queries_done(queries.place), queries.round ^ 1);
+            came = m.queries_came(queries.place);
+            barrier_expect(came, 2 * F::QUERY_BYTES + F::STATS);
             for (int x = 0; x < F::BOXES; x++) {
-                uint32_t at = (uint32_t)(x * F::KEY_BOX);
-                load_head_box(m.k(keys.place) + at, &o.k, x * 64, j * KEYS, hk, b, came);
-                load_head_box(m.v(keys.place) + at, &o.v, x * 64, j * KEYS, hk, b, came);
+                uint32_t at = (uint32_t)(x * F::QUERY_BOX);
+                load_head_box(m.q(queries.place) + at, &o.q, x * 64, i * F::QUERIES, h + n, b,
+                              came);
+                load_head_box(m.dy(queries.place) + at, &o.dy, x * 64, i * F::QUERIES, h + n, b,
+                              came);
             }
-            for (int i = first_queries<W>(o, j); i < query_steps; i++, queries.next()) {
-                barrier_wait(m.queries_done(queries.place), queries.round ^ 1);
-                came = m.queries_came(queries.place);
-                barrier_expect(came, 2 * F::QUERY_BYTES + F::STATS);
-                for (int x = 0; x < F::BOXES; x++) {
-                    uint32_t at = (uint32_t)(x * F::QUERY_BOX);
-                    load_head_box(m.q(queries.place) + at, &o.q, x * 64, i * F::QUERIES, h, b,
-                                  came);
-                    load_head_box(m.dy(queries.place) + at, &o.dy, x * 64, i * F::QUERIES, h, b,
-                                  came);
-                }
-                load_bytes(m.stats(queries.place), stats + i * F::STATS, F::STATS, came);
+            load_bytes(m.stats(queries.place), stats + i * F::STATS, F::STATS, came);
+        }
+}
+
+// Takes heads, or keys of heads, until there are none, and says so.
+template <int W> __device__ inline void load_all(const head_args &o, const memory<W> &m)
+{
+    const int key_steps = (o.n_k + KEYS - 1) / KEYS, each = o.adds ? 1 : key_steps,
+              parts = key_steps / each;
+    turn keys, queries;
+    for (;;) {
+        const int next = (int)atomicAdd(o.taken, 1u), head = next / parts * o.together;
+        if (head >= o.all) break;
+        const int last = key_steps - 1 - next % parts;
+        for (int j = last; j > last - each; j--)
+            load_keys<W>(o, m, head, j, keys, queries);
+    }
+    barrier_wait(m.keys_done(keys.place), keys.round ^ 1);
+    store_shared_word(m.keys_which(keys.place), NO_KEYS);
+    barrier_arrive(m.keys_came(keys.place));
+}
+
+__device__ inline uint32_t read_adds(const uint32_t *adds)
+{
+    uint32_t v;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(adds) : "memory");
+    return v;
+}
+__device__ inline void raise_adds(uint32_t *adds, uint32_t n)
+{
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(adds), "r"(n) : "memory");
+}
+
+// For each step of the block: waits until dq of its queries has what later keys add, and lets the
+// block add to it; then counts that add. What takes PATIENCE never comes: the launch fails.
+template <int W> __device__ inline void take_turns(const head_args &o, const memory<W> &m)
+{
+    constexpr uint64_t PATIENCE = 20000000000; // ns
+    const int key_steps = (o.n_k + KEYS - 1) / KEYS,
+              query_steps = (o.n_q + form<W>::QUERIES - 1) / form<W>::QUERIES;
+    turn keys;
+    uint32_t done = 0, *raised = NULL, to = 0;
+    auto finish = [&] {
+        if (!raised) return;
+        barrier_wait(m.turn_done(), done);
+        done ^= 1;
+        raise_adds(raised, to);
+    };
+    for (;; keys.next()) {
+        barrier_wait(m.keys_came(keys.place), keys.round);
+        const uint32_t which = load_shared_word(m.keys_which(keys.place));
+        if (which == NO_KEYS) break;
+        barrier_arrive(m.keys_done(keys.place));
+        const int head = (int)which / key_steps, j = (int)which % key_steps,
+                  first = first_queries<W>(o, j), each = query_steps - first;
+        for (int n = 0; n < each * o.together; n++) {
+            finish();
+            const int i = first + n % each;
+            const uint32_t before = (uint32_t)(last_keys<W>(o, i) - j);
+            raised = o.adds + (int64_t)(head + n / each) * query_steps + i;
+            to = before + 1;
+            uint64_t begin = 0;
+            while (before > 0 && read_adds(raised) < before) {
+                if (!begin) begin = nanoseconds();
+                if (nanoseconds() - begin > PATIENCE) asm volatile("trap;");
             }
+            barrier_arrive(m.turn_came());
         }
     }
+    finish();
 }
 
 // A group's 64 rows of 64 columns, times a number, as bf16. The four lanes that hold a row turn
@@ -229,7 +312,7 @@ __device__ inline void store_head_grads(const head_args &o, int head, int b, int
         return;
     }
     uint16_t *to = (uint16_t *)(role == CUDA_DK ? o.dk : o.dv) + b * o.at[role].b +
-                   h * o.at[role].h + key * o.at[role].s;
+                   h / o.group * o.at[role].h + key * o.at[role].s;
     for (int x = 0; x < W / 64; x++)
         leave(d + 32 * x, scale, to + 64 * x, o.at[role].s, rows);
 }
@@ -242,7 +325,7 @@ struct made {
 // Some keys of a head and queries that see them, and where they lie in shared memory.
 struct stand {
     turn keys, queries, scores;
-    int b, h, j, i; // j: of the keys; i: of the queries
+    int head, b, h, j, i; // j: of the keys; i: of the queries
 };
 
 // A group's thread and sums of its 64 keys.
@@ -255,18 +338,21 @@ template <int W> struct walker {
     float4 *sums;     // of dq: this thread's of the first queries
     uint32_t fetched; // and in shared memory
     uint64_t stays;   // in the second level of caches, rather than what is read once
+    uint32_t round = 0; // of turns
     stand at = {}, was = {};
-    int head;
     float dk[W / 2], dv[W / 2];
 
     __device__ walker(const head_args &o, const memory<W> &m, int group, int thread)
         : o(o), m(m), group(group), warp(thread / 32), lane(thread % 32),
-          key_steps((o.n_k + KEYS - 1) / KEYS), query_steps((o.n_q + Q - 1) / Q),
-          head((int)blockIdx.x)
+          key_steps((o.n_k + KEYS - 1) / KEYS), query_steps((o.n_q + Q - 1) / Q)
     {
-        sums = (float4 *)o.sums + ((int64_t)blockIdx.x * query_steps * GROUPS + group) * 8 * 128 +
+        sums = (float4 *)o.sums +
+               ((o.adds ? 0 : (int64_t)blockIdx.x) * query_steps * GROUPS + group) * 8 * 128 +
                thread;
-        asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(stays));
+        if (o.adds) // heads that are done with would stay as well
+            asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(stays));
+        else
+            asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(stays));
         fetched = m.sums() + (uint32_t)((group * 8 * 128 + thread) * 16);
     }
 
@@ -379,13 +465,19 @@ template <int W> struct walker {
 
     __device__ float4 *so_far() const
     {
-        return sums + (int64_t)was.i * GROUPS * 8 * 128;
+        int64_t at = (o.adds ? (int64_t)was.head * query_steps : 0) + was.i;
+        return sums + at * GROUPS * 8 * 128;
     }
+    __device__ bool has_sums() const { return was.j < last_keys<W>(o, was.i); }
 
-    // What dq has so far, of keys before these, begins to come to shared memory.
+    // What dq has so far, of keys behind these, begins to come to shared memory.
     __device__ void dq_fetch()
     {
-        if (F::FETCHES && was.j > 0)
+        if (o.adds) {
+            barrier_wait(m.turn_came(), round);
+            round ^= 1;
+        }
+        if (F::FETCHES && has_sums())
 #pragma unroll
             for (int n = 0; n < 8; n++)
                 asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
@@ -397,7 +489,7 @@ template <int W> struct walker {
     __device__ void dq_end(float (&dq)[32])
     {
         if (F::FETCHES) asm volatile("cp.async.wait_all;" ::: "memory");
-        if (was.j > 0)
+        if (has_sums())
 #pragma unroll
             for (int n = 0; n < 8; n++) {
                 float4 had;
@@ -406,12 +498,12 @@ template <int W> struct walker {
                     had = make_float4(__uint_as_float(v.x), __uint_as_float(v.y),
                                       __uint_as_float(v.z), __uint_as_float(v.w));
                 } else {
-                    had = so_far()[n * 128];
+                    had = __ldcg(so_far() + n * 128); // another block's, perhaps
                 }
                 dq[4 * n] += had.x, dq[4 * n + 1] += had.y;
                 dq[4 * n + 2] += had.z, dq[4 * n + 3] += had.w;
             }
-        if (was.j < last_keys<W>(o, was.i)) {
+        if (was.j > 0) {
 #pragma unroll
             for (int n = 0; n < 8; n++)
                 asm volatile("st.global.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(
@@ -425,7 +517,12 @@ template <int W> struct walker {
             leave(dq, o.scale, (uint16_t *)o.dq + was.b * to.b + was.h * to.h + row * to.s + col,
                   to.s, o.n_q - row);
         }
-        if (was.i + 1 == query_steps && lane == 0) barrier_arrive(m.keys_done(was.keys.place));
+        if (was.i + 1 == query_steps && (was.head + 1) % o.together == 0 && lane == 0)
+            barrier_arrive(m.keys_done(was.keys.place));
+        if (o.adds) {
+            __syncwarp();
+            if (lane == 0) barrier_arrive(m.turn_done());
+        }
     }
 
     // What is made of these keys and queries; meanwhile dq of those before, if AFTER.
@@ -482,41 +579,48 @@ template <int W> struct walker {
         dq_end(dq);
     }
 
-    __device__ void keys_begin()
+    __device__ void queries_begin()
     {
+        at.b = at.head / o.heads, at.h = at.head % o.heads;
+        at.i = first_queries<W>(o, at.j);
+    }
+
+    // False: there are no more.
+    __device__ bool keys_begin()
+    {
+        barrier_wait(m.keys_came(at.keys.place), at.keys.round);
+        const uint32_t which = load_shared_word(m.keys_which(at.keys.place));
+        if (which == NO_KEYS) return false;
+        at.head = (int)which / key_steps, at.j = (int)which % key_steps;
+        queries_begin();
 #pragma unroll
         for (int n = 0; n < W / 2; n++)
             dk[n] = dv[n] = 0;
-        at.i = first_queries<W>(o, at.j);
-        barrier_wait(m.keys_came(at.keys.place), at.keys.round);
+        return true;
     }
 
     __device__ void keys_end()
     {
         const int key = at.j * KEYS + group * 64;
-        store_head_grads<W>(o, head, at.b, at.h, CUDA_DK, key, o.scale, dk);
-        store_head_grads<W>(o, head, at.b, at.h, CUDA_DV, key, 1.0f, dv);
+        store_head_grads<W>(o, at.head, at.b, at.h, CUDA_DK, key, o.scale, dk);
+        store_head_grads<W>(o, at.head, at.b, at.h, CUDA_DV, key, 1.0f, dv);
     }
 
-    // To the next queries, of these keys or of later ones that some see; false behind the last.
+    // To the next queries, of these keys or of others that some see; false behind the last.
     __device__ bool next(bool begins)
     {
         if (!begins && ++at.i < query_steps) return true;
-        for (;;) {
-            if (begins) {
-                if (head >= o.all) return false;
-                at.b = head / o.heads, at.h = head % o.heads, at.j = 0;
-                begins = false;
-            } else {
+        if (!begins && (at.head + 1) % o.together) {
+            at.head++;
+            queries_begin();
+            return true;
+        }
+        for (;; begins = false) {
+            if (!begins) {
                 keys_end();
                 at.keys.next();
-                if (++at.j == key_steps) {
-                    head += (int)gridDim.x;
-                    begins = true;
-                    continue;
-                }
             }
-            keys_begin();
+            if (!keys_begin()) return false;
             if (at.i < query_steps) return true;
             if (lane == 0) barrier_arrive(m.keys_done(at.keys.place));
         }
@@ -551,16 +655,19 @@ __global__ void __launch_bounds__(THREADS, 1) head_grads(const __grid_constant__
         for (int i = 0; i < PLACES; i++) {
             barrier_init(m.keys_came(i), 1);
             barrier_init(m.queries_came(i), 1);
-            barrier_init(m.keys_done(i), 4 * GROUPS);
+            barrier_init(m.keys_done(i), 4 * GROUPS + (o.adds ? 1 : 0));
             barrier_init(m.queries_done(i), 4 * GROUPS);
             barrier_init(m.scores_came(i), 4 * GROUPS);
         }
+        barrier_init(m.turn_came(), 1);
+        barrier_init(m.turn_done(), 4 * GROUPS);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads();
     if (group == 0) {
         registers_down<LOADER>();
         if (threadIdx.x == 0) load_all<W>(o, m);
+        if (threadIdx.x == 32 && o.adds) take_turns<W>(o, m);
     } else {
         registers_up<OTHERS>();
         multiply_all<W>(o, m, group - 1);

@@ -1,4 +1,4 @@
-// The gradient of attention, a query head a block (cuda_sdpa_heads.cu): which heads the kernel
+// The gradient of attention, blocks by heads (cuda_sdpa_heads.cu): which heads the kernel
 // takes, given that there is neither mask nor dropout, that addresses and strides allow vectors of
 // 16 bytes, and that a causal mask hides no query from all keys.
 

@@ -307,6 +307,16 @@ __device__ inline void load_matrices(uint32_t from, uint32_t *v)
                  : "r"(from)
                  : "memory");
 }
+__device__ inline void store_shared_word(uint32_t to, uint32_t x)
+{
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(x) : "memory");
+}
+__device__ inline uint32_t load_shared_word(uint32_t from)
+{
+    uint32_t x;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(from) : "memory");
+    return x;
+}
 __device__ inline uint4 load_shared_vector(uint32_t from)
 {
     uint4 v;
