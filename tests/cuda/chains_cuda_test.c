@@ -626,7 +626,10 @@ END_TEST
 
 int main(void)
 {
-    setenv("HAP_TEST_OPTIONS", "--cuda tiles=all", 0);
+    const char *given = getenv("HAP_TEST_OPTIONS"); // what it says of tiles holds
+    char options[512];
+    snprintf(options, sizeof options, "--cuda tiles=all %s", given ? given : "");
+    setenv("HAP_TEST_OPTIONS", options, 1);
     Suite *suite = suite_create("chains_cuda");
     TCase *t = tcase_create("bits");
     tcase_set_timeout(t, 120);
