@@ -567,6 +567,16 @@ static void pursue_later(planner *p)
     p->loose = loose;
 }
 
+// With every effort some blocks computed again may fit, too, that did not before.
+static void pursue_again(planner *p, int64_t chunks)
+{
+    for (int i = 0; i < p->wishes.n; i++) {
+        wish *w = &p->wishes.p[i];
+        if (w->chunks == chunks && count(p, w->again) > 0) w->done = false;
+    }
+    pursue(p, chunks);
+}
+
 // The first number had all the work: a short search of those behind it, until two in a row gain
 // nothing.
 static void glance(planner *p, const leanings *x, int64_t first)
@@ -651,8 +661,9 @@ void planner_variants(planner *p)
     int vain = p->no_gain;
     p->no_gain = 0;
     if (!plain_fits &&
-        (!planner_fits(p) || first_share <= (far ? SYN_EFFORT_FAR : SYN_EFFORT_SHARE)))
-        planner_plan(p, first, x.least, NULL);
+        (!planner_fits(p) || first_share <= (far ? SYN_EFFORT_FAR : SYN_EFFORT_SHARE)) &&
+        planner_plan(p, first, x.least, NULL) && choose && !large(p))
+        pursue_again(p, first);
     p->no_gain = vain;
     if (p->best.status != SYN_INFEASIBLE) return;
     // None fits: now what took least.
