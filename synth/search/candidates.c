@@ -383,12 +383,17 @@ double pool_taken(const pool *p, const syn_program *prog)
     return sec;
 }
 
+double pool_least_waits(const pool *p)
+{
+    return ir_step_nodes(p->g) > SYN_MANY_NODES ? SYN_HIDE_WAITS : SYN_HIDE_LITTLE;
+}
+
 // Do its collectives take so much from computing that in other forms it may be the best? Few layers
 // do not promise what is not looked for in the whole.
 static bool other_forms_may_help(const pool *p, const candidate *c)
 {
     double takes = pool_taken(p, c->program), best = best_here(p);
-    if (c->share > 1 || p->g->few_of || takes < SYN_HIDE_WAITS * c->sec) return false;
+    if (c->share > 1 || p->g->few_of || takes < pool_least_waits(p) * c->sec) return false;
     return ir_step_nodes(p->g) <= SYN_MANY_NODES && (best <= 0 || c->sec - takes <= best);
 }
 

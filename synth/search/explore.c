@@ -509,12 +509,14 @@ static void finish_meshes(pool *p)
     p->ahead = HUGE_VAL;
     bool early = p->best.program && p->best.space->strategy != SYN_AUTO;
     finish_best(p);
-    early = early || p->work - work < SYN_FINISH_LIGHT * SYN_WORK;
+    bool light = p->work - work < SYN_FINISH_LIGHT * SYN_WORK;
+    early = early || light;
     // Where memory costs much another variant of the step will do better.
     if (p->best.sec > SYN_FINISH_FAR * p->quickest) n = 0;
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         candidate best = p->best;
-        if (of[i].sec > SYN_FINISH_FAR * (early ? before : pool_best_known(p))) break;
+        double far = light ? SYN_FINISH_FAR_LIGHT : SYN_FINISH_FAR;
+        if (of[i].sec > far * (early ? before : pool_best_known(p))) break;
         p->ahead = best.sec;
         p->aside[0] = best.arena;
         finish_with_discounts(p, of[i]);

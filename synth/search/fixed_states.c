@@ -489,7 +489,7 @@ bool pool_fix_states(pool *p)
     const cost_timeline *t = &f.best.timeline;
     // Where nothing is sent all devices do the same.
     bool same = before && t->comm <= 0 && before->mesh->n_ranks > 1,
-         waits = before && t->comm - t->hidden >= SYN_HIDE_WAITS * t->total;
+         waits = before && t->comm - t->hidden >= pool_least_waits(p) * t->total;
     if (!(waits || same) || pool_out_of_time(p) || was_fixed(p, &f.best)) return false;
     p->b = pool_board_of(p, f.s->mesh);
     if (same) f.far = SYN_FIX_SAME;
