@@ -475,6 +475,7 @@ static void finish_with_discounts(pool *p, candidate plan)
         if (p->best.space->strategy != SYN_AUTO || p->best.sec >= p->ahead) return;
         plan = p->best;
     }
+    p->aside[1] = plan.arena;
     pool_discounts(p);
     candidate other = p->best;
     p->aside[1] = other.arena;
