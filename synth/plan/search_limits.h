@@ -122,6 +122,7 @@
 #define SYN_HIDDEN          0.5, 0.25 // of the price of a transfer that may hide [tried]
 #define SYN_PUT_SHARE       0.8  // of memory, from which plans without one-sided puts are searched for [set]
 #define SYN_HIDE_WAITS      0.02 // of the step: plans that lose less to transfers have nothing to hide [tried]
+#define SYN_HIDE_LITTLE     0.005 // the same in graphs of few nodes [tried]
 #define SYN_TAIL_WAITS      0.1  // of the step: plans that wait as long are simulated with small buckets, too [tried]
 #define SYN_HIDE_ROUNDS     3    // such looks at the best plan, while they gain [set]
 #define SYN_PAIR_ROUNDS     6    // looks at what pairs may hide of the best plan, while they gain [set]
@@ -141,6 +142,7 @@
 #define SYN_FINISHED   4     // meshes whose best plans are finished at most [set]
 #define SYN_FINISH_NODES 2000 // nodes in all these plans [tried]
 #define SYN_FINISH_FAR 1.05  // times the best: plans this slow before are not finished [tried]
+#define SYN_FINISH_FAR_LIGHT 1.1 // the same where finishing takes little work [tried]
 #define SYN_FINISH_LIGHT 0.05 // of the work of all searches: finishing takes little [set]
 #define SYN_FIX_BEHIND 1.01  // times the best variant: one slower has none [set]
 

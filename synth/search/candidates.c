@@ -163,8 +163,12 @@ static void note_mesh(pool *p, const candidate *c)
 {
     candidate *of = p->of_mesh;
     int at = 0, slowest = 0;
-    bool wanted = c->fits && c->space->strategy == SYN_AUTO && c->space->mesh->n_ranks > 1;
+    bool wanted = c->fits && c->space->mesh->n_ranks > 1;
     if (!wanted || p->most_of_mesh == 0) return;
+    if (c->space->strategy != SYN_AUTO) {
+        if (!p->of_strategy.program || c->sec < p->of_strategy.sec) p->of_strategy = *c;
+        return;
+    }
     while (at < p->n_of_mesh && !alike(&of[at], c)) {
         if (of[at].sec > of[slowest].sec) slowest = at;
         at++;
@@ -248,6 +252,7 @@ static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
 
 static bool of_mesh(const pool *p, const hb_arena *x)
 {
+    if (x == p->of_strategy.arena) return true;
     for (int i = 0; i < p->n_of_mesh; i++)
         if (p->of_mesh[i].arena == x) return true;
     return false;
@@ -378,12 +383,17 @@ double pool_taken(const pool *p, const syn_program *prog)
     return sec;
 }
 
+double pool_least_waits(const pool *p)
+{
+    return ir_step_nodes(p->g) > SYN_MANY_NODES ? SYN_HIDE_WAITS : SYN_HIDE_LITTLE;
+}
+
 // Do its collectives take so much from computing that in other forms it may be the best? Few layers
 // do not promise what is not looked for in the whole.
 static bool other_forms_may_help(const pool *p, const candidate *c)
 {
     double takes = pool_taken(p, c->program), best = best_here(p);
-    if (c->share > 1 || p->g->few_of || takes < SYN_HIDE_WAITS * c->sec) return false;
+    if (c->share > 1 || p->g->few_of || takes < pool_least_waits(p) * c->sec) return false;
     return ir_step_nodes(p->g) <= SYN_MANY_NODES && (best <= 0 || c->sec - takes <= best);
 }
 

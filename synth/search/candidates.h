@@ -36,6 +36,8 @@ int pool_states(const syn_space *s); // of all its variables: the work of one se
 candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice);
 // Seconds that a plan's collectives take from the computing that hides them.
 double pool_taken(const pool *p, const syn_program *prog);
+// Share of the step: a plan that loses less to its transfers has nothing to hide.
+double pool_least_waits(const pool *p);
 // The best plan with collectives in other forms, by what they take from the computing that hides
 // them; and so all that is simulated from now on. Whether one is better.
 bool pool_other_forms(pool *p);

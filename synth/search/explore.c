@@ -456,6 +456,7 @@ static int meshes_to_finish(const pool *p)
 static void forget_meshes(pool *p)
 {
     p->n_of_mesh = p->most_of_mesh = 0;
+    p->of_strategy = (candidate){0};
     pool_forget(p, NULL, NULL);
 }
 
@@ -469,6 +470,12 @@ static int faster_plan(const void *x, const void *y)
 static void finish_with_discounts(pool *p, candidate plan)
 {
     p->best = plan;
+    if (plan.space->strategy != SYN_AUTO) { // what hides is looked for behind that
+        fix_states(p, others_unfinished(p, HUGE_VAL));
+        if (p->best.space->strategy != SYN_AUTO || p->best.sec >= p->ahead) return;
+        plan = p->best;
+    }
+    p->aside[1] = plan.arena;
     pool_discounts(p);
     candidate other = p->best;
     p->aside[1] = other.arena;
@@ -490,23 +497,27 @@ static void finish_with_discounts(pool *p, candidate plan)
 // in other variants.
 static void finish_meshes(pool *p)
 {
-    candidate of[SYN_FINISHED];
+    candidate of[SYN_FINISHED + 1];
     int n = 0;
     double before = others_unfinished(p, HUGE_VAL), work = p->work;
     if (p->best.program) before = fmin(before, p->best.sec);
     for (int i = 0; i < p->n_of_mesh && p->best.program; i++)
         if (p->of_mesh[i].program != p->best.program) of[n++] = p->of_mesh[i];
+    if (p->of_strategy.program && p->best.program && p->of_strategy.program != p->best.program)
+        of[n++] = p->of_strategy;
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
     p->most_of_mesh = 0;
     p->ahead = HUGE_VAL;
     bool early = p->best.program && p->best.space->strategy != SYN_AUTO;
     finish_best(p);
-    early = early || p->work - work < SYN_FINISH_LIGHT * SYN_WORK;
+    bool light = p->work - work < SYN_FINISH_LIGHT * SYN_WORK;
+    early = early || light;
     // Where memory costs much another variant of the step will do better.
     if (p->best.sec > SYN_FINISH_FAR * p->quickest) n = 0;
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         candidate best = p->best;
-        if (of[i].sec > SYN_FINISH_FAR * (early ? before : pool_best_known(p))) break;
+        double far = light ? SYN_FINISH_FAR_LIGHT : SYN_FINISH_FAR;
+        if (of[i].sec > far * (early ? before : pool_best_known(p))) break;
         p->ahead = best.sec;
         p->aside[0] = best.arena;
         finish_with_discounts(p, of[i]);
@@ -578,7 +589,10 @@ void pool_explore(pool *p)
     without_puts(p, 0, p->n_whole);
     finish_meshes(p);
     prefer_fewer(p);
+    const syn_program *best = p->best.program;
     pool_try_baselines(p);
+    if (p->best.program != best && p->best.space->strategy != SYN_AUTO)
+        fix_states(p, others_unfinished(p, HUGE_VAL));
     for (int s = SYN_AUTO + 1;
          (p->spare || p->doubtful) && !pool_leader(p)->program && s < syn_n_strategies; s++)
         pool_baseline(p, (syn_strategy)s);

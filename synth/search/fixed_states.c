@@ -49,6 +49,7 @@ typedef struct fixing {
     double work;          // that may be done in all
     double far;           // times the plan's additive cost: what is dearer is not simulated
     const double **unary; // of the space, but for what is fixed already
+    bool as_it_was;       // ops, too, are fixed: as they are in the plan that this began at
     HB_VEC(found_plan) found;
 } fixing;
 
@@ -135,6 +136,35 @@ static void keep_found(fixing *f, found_plan found)
     HB_PUSH(f->arena, &f->found, found);
 }
 
+static void set_free(const fixing *f, int node, const double **unary)
+{
+    const syn_space *s = f->s;
+    int var = s->node_var[node];
+    if (var >= 0 && !may_move(s, node)) unary[var] = s->problem.unary[var];
+}
+
+// The ops that read a parameter and those that make its gradient, as large as it is: where they are
+// fixed, they are free again when it is kept otherwise.
+static void free_beside(const fixing *f, int tensor, const double **unary)
+{
+    const syn_space *s = f->s;
+    const ir_graph *g = s->g;
+    int64_t size = ir_elements(&g->tensors.p[tensor]);
+    for (int u = s->first_use[tensor]; u < s->first_use[tensor + 1]; u++) {
+        int reader = s->uses[u][0];
+        set_free(f, reader, unary);
+        const ir_node *n = &g->nodes.p[reader];
+        if (!(ir_op_of(n->op)->flags & IR_IN_PLACE)) continue;
+        for (int t = n->in [n->n_out]; ir_elements(&g->tensors.p[t]) == size;) {
+            int maker = g->tensors.p[t].producer;
+            if (maker < 0) break;
+            set_free(f, maker, unary);
+            if (g->nodes.p[maker].n_in == 0) break;
+            t = g->nodes.p[maker].in[0];
+        }
+    }
+}
+
 // Costs with one, or all of its kind, in a state, beside what is fixed already; false: they cannot
 // be.
 static bool fix(fixing *f, const found_plan *x, const double **unary)
@@ -144,6 +174,7 @@ static bool fix(fixing *f, const found_plan *x, const double **unary)
         if (i != x->at && (x->alone || !alike(o, &f->list.p[x->at]))) continue;
         const double *own = costs_in_state(f, o, x->state);
         if (!own) return false;
+        if (f->as_it_was && o->node < 0) free_beside(f, o->tensor, unary);
         unary[o->var] = own;
     }
     return true;
@@ -412,9 +443,11 @@ static bool begin_at_strategy(fixing *f)
                         .gap = SYN_SEARCH_GAP};
     *p->b->partitions = *syn_partitions_copy(p->arena, won.space->partitions);
     if (!pool_search(p, &o, &f->best)) return false;
+    if (p->best.sec >= p->ahead) p->best = won; // no matter what other searches of this mesh found
     f->s = f->best.space;
     begin_free(f);
     fix_as_in(f, &won);
+    f->as_it_was = true;
     found_plan same = {.x = HB_ARRAY(f->arena, int, f->s->problem.n_vars + 1)};
     return solve_fixed(f, f->unary, HUGE_VAL, &same) && simulate_first(f, &same, won.sec);
 }
@@ -441,7 +474,7 @@ static void fix_in_turn(fixing *f, double begin)
         any = any || better;
         x++;
         // None alone in a second plan of a mesh while another one is ahead.
-        if (is_alone(x) && f->s->slack && f->best.sec > p->ahead) x++;
+        if (is_alone(x) && (f->s->slack || f->as_it_was) && f->best.sec > p->ahead) x++;
         if (!much && (x < N_PHASES || !any)) continue;
         x = STATES;
         any = false;
@@ -456,7 +489,7 @@ bool pool_fix_states(pool *p)
     const cost_timeline *t = &f.best.timeline;
     // Where nothing is sent all devices do the same.
     bool same = before && t->comm <= 0 && before->mesh->n_ranks > 1,
-         waits = before && t->comm - t->hidden >= SYN_HIDE_WAITS * t->total;
+         waits = before && t->comm - t->hidden >= pool_least_waits(p) * t->total;
     if (!(waits || same) || pool_out_of_time(p) || was_fixed(p, &f.best)) return false;
     p->b = pool_board_of(p, f.s->mesh);
     if (same) f.far = SYN_FIX_SAME;

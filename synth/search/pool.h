@@ -75,6 +75,7 @@ typedef struct pool {
     // that of searches in which transfers may hide; none while nothing wants them.
     candidate of_mesh[SYN_FINISHED];
     int n_of_mesh, most_of_mesh;
+    candidate of_strategy;    // the fastest that fits of a strategy but `auto`; none likewise
     const candidate *held;    // must not be forgotten either; NULL: none
     const hb_arena *aside[2]; // nor what lies in these
     const hb_arena *whole;    // nor the best plan on all devices, while others are looked at

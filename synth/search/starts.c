@@ -141,14 +141,14 @@ typedef struct hidden {
 
 // Transfers that a plan leaves time for hide in the simulator: searches in which they cost little,
 // at the same cuts, by other prices at every second look; where collectives slow the computing that
-// hides them, one in which that costs, too. Whether one is better. h, if not NULL: of the first
-// look.
-static bool hide_transfers(pool *p, candidate *cur, int look, hidden *h)
+// hides them, one in which that costs, too. Whether one is better. share: of the step, that the
+// plan loses to them at least. h, if not NULL: of the first look.
+static bool hide_transfers(pool *p, candidate *cur, int look, double share, hidden *h)
 {
     static const double price[][2] = {{SYN_HIDDEN}, {SYN_HIDDEN_LATER}};
     const candidate from = *cur;
     const syn_space *s = from.space;
-    double least = SYN_HIDE_WAITS * from.timeline.total;
+    double least = share * from.timeline.total;
     bool waits = from.timeline.comm - from.timeline.hidden >= least,
          takes = pool_taken(p, from.program) >= least;
     if (!from.fits || (!waits && !takes)) return false;
@@ -195,7 +195,7 @@ void pool_polish(pool *p)
     candidate cur = p->best;
     for (int round = 0; round < SYN_HIDE_ROUNDS && cur.program && !pool_out_of_time(p); round++) {
         p->b = pool_board_of(p, cur.space->mesh);
-        if (!hide_transfers(p, &cur, round, NULL) && round > 0) return;
+        if (!hide_transfers(p, &cur, round, pool_least_waits(p), NULL) && round > 0) return;
     }
 }
 
@@ -281,15 +281,16 @@ void pool_alternate(pool *p, syn_starting_ratio starting, const candidate *first
     candidate cur = *first;
     hidden found = {0}, *large = p->g->nodes.n > SYN_MANY_NODES ? &found : NULL;
     bool look = !pool_few_starts(p) && cur.fits && best > 0 && cur.sec < best * SYN_FIRST_FAR;
-    if (look) (void)hide_transfers(p, &cur, 0, large);
+    if (look) (void)hide_transfers(p, &cur, 0, SYN_HIDE_WAITS, large);
     if (!promising(p, &cur, best)) return;
-    if (!look) (void)hide_transfers(p, &cur, 0, large);
+    if (!look) (void)hide_transfers(p, &cur, 0, SYN_HIDE_WAITS, large);
     take_rounds(p, starting, &cur, best);
     if (!cur.fits && !cur.behind && !p->spare && !pool_out_of_time(p)) {
         pay_more(p, starting, &cur);
         if (cur.fits) take_rounds(p, starting, &cur, best);
     }
-    if (cur.sec < pool_best_known(p) * SYN_LATER_FAR && hide_transfers(p, &cur, 1, large))
+    if (cur.sec < pool_best_known(p) * SYN_LATER_FAR &&
+        hide_transfers(p, &cur, 1, SYN_HIDE_WAITS, large))
         take_rounds(p, starting, &cur, 0);
 }
 

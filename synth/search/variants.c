@@ -485,7 +485,7 @@ static const bool *set_of(const planner *p)
 typedef struct leanings {
     const bool *least, *all;
     double plain, lean;
-    bool choose;
+    bool choose, tight;
 } leanings;
 
 // Plans what may be worth it in k micro-batches; in the first number `least` is planned already.
@@ -502,7 +502,7 @@ static void plan_chunks(planner *p, const leanings *x, int64_t k, int64_t first)
         pursue(p, k); // what it wishes for keeps more
     if (x->choose && !large(p)) give_up(p);
     // All computed again, which wishes need not lead to.
-    if (x->choose && k == first && planner_fits(p) && p->best.tight && !large(p) &&
+    if (x->choose && k == first && planner_fits(p) && (p->best.tight || x->tight) && !large(p) &&
         !wish_of(p, k, x->all)->done)
         planner_plan(p, k, x->all, NULL);
 }
@@ -567,6 +567,16 @@ static void pursue_later(planner *p)
     p->loose = loose;
 }
 
+// With every effort some blocks computed again may fit, too, that did not before.
+static void pursue_again(planner *p, int64_t chunks)
+{
+    for (int i = 0; i < p->wishes.n; i++) {
+        wish *w = &p->wishes.p[i];
+        if (w->chunks == chunks && count(p, w->again) > 0) w->done = false;
+    }
+    pursue(p, chunks);
+}
+
 // The first number had all the work: a short search of those behind it, until two in a row gain
 // nothing.
 static void glance(planner *p, const leanings *x, int64_t first)
@@ -603,7 +613,7 @@ void planner_variants(planner *p)
     if (o->pins || o->strategy != SYN_AUTO || !(p->best.tight || next_wish(p, first))) return;
     bool choose = !o->again && step->n_blocks > 0 && !(enough && !o->vary_blocks);
     double plain = ir_saved_bytes(p->g) * (double)first; // in one chunk
-    leanings x = {o->again ? o->again : none, all, plain, plain, choose};
+    leanings x = {o->again ? o->again : none, all, plain, plain, choose, p->best.tight};
     if (choose) x.lean = ir_saved_bytes(ir_recompute(p->a, step, all));
     bool vary = o->micro_batches == 0;
     int weary = 0;
@@ -651,8 +661,9 @@ void planner_variants(planner *p)
     int vain = p->no_gain;
     p->no_gain = 0;
     if (!plain_fits &&
-        (!planner_fits(p) || first_share <= (far ? SYN_EFFORT_FAR : SYN_EFFORT_SHARE)))
-        planner_plan(p, first, x.least, NULL);
+        (!planner_fits(p) || first_share <= (far ? SYN_EFFORT_FAR : SYN_EFFORT_SHARE)) &&
+        planner_plan(p, first, x.least, NULL) && choose && !large(p))
+        pursue_again(p, first);
     p->no_gain = vain;
     if (p->best.status != SYN_INFEASIBLE) return;
     // None fits: now what took least.

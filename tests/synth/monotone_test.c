@@ -410,8 +410,7 @@ static const struct kept {
     {777029, 1.01, true, "open: four of five equal devices, six of six"},
     {779417, SLOWER, true,
      "updates were tried after states had no more to gain, which ended too early"},
-    {779487, 1.05, true,
-     "open: one block of seven computed again, which fits with every effort alone"},
+    {779487, SLOWER, true, "with every effort no block was computed again"},
     {779324, SLOWER, true,
      "one axis was left, as its first plan was slower than where machines x devices ended"},
     {779020, 1.025, true, "open: 18 layers on seven equal devices, where latency is less"},
@@ -444,9 +443,17 @@ static const struct kept {
      "a set of devices, looked at when three quarters of the work were done, had no memory first"},
     {20261143, SLOWER, true,
      "more micro-batches were not tried when the work was nearly done, though these had gained"},
-    {1795913643, 1.08, false,
-     "open: words of the embedding cut, on four equal devices of a machine, where ZeRO is kept"},
-    {1795913617, 1.01, false, "open: a faster link within a machine"},
+    {1795913643, SLOWER, false,
+     "a baseline that led at the end was kept as it is: no state was fixed beside the rest"},
+    {1795913617, SLOWER, false,
+     "what collectives take from computing was under 2 % of the step: no other forms were tried"},
+    {650103, 1.08, true,
+     "10 %: all blocks computed again, where the best plan by then computed so many that memory did "
+     "not bind; open: these on eight of eleven devices"},
+    {640101, SLOWER, true, "the plan waits for less than 2 % of the step: no state was fixed"},
+    {640095, SLOWER, true, "the same: no look at what may hide at the end"},
+    {20261217, SLOWER, true,
+     "a plan on three of ten devices, 8 % behind, gains 9 % as it is finished"},
     {1000777000764, SLOWER, false,
      "states were not fixed in a plan that took as long as another one on other devices"},
     {1000777000770, SLOWER, false,
@@ -454,18 +461,19 @@ static const struct kept {
     {1000777000300, 1.02, true,
      "open: two micro-batches, which are not looked for where memory is ample"},
     {1000777000401, 1.01, true, "open: three of four devices, four of five"},
-    {1000777000536, 1.02, true, "open: four of six devices, where the network is slower"},
+    {1000777000536, SLOWER, true, "a strategy's plan that did not lead was not finished"},
     {1000777000579, 1.03, true,
      "open: five of eleven devices, where finishing others in another order leads to pairs"},
     {1000777001108, 1.02, true, "open: six of six devices; states are fixed from another plan"},
-    {1000777001176, 1.015, true, "open: the same, on five of six"},
+    {1000777001176, SLOWER, true, "a strategy's plan that did not lead was not finished"},
     {1000777001312, 1.01, true, "open: the same, on six of six"},
     {31000000110, 1.01, true, "open: four equal devices"},
     {31000000122, 1.03, true, "open: two equal devices"},
     {32000000004, 1.02, true, "open: ten of eleven devices, where five of six are better"},
     {32000000044, 1.035, true, "open: three of six devices, where a link is faster"},
-    {32000000124, 1.165, true,
-     "open: all blocks computed again, which sends less than any plan that keeps them"},
+    {32000000124, 1.025, true,
+     "16 %: ZeRO with the embedding cut, in which no strategy's plan that did not lead was changed; "
+     "open: all blocks computed again"},
     {555145, 1.035, true, "open: two of six blocks computed again in two micro-batches"},
     {4276, SLOWER, true, "on eight of nine devices the bound led to a plan, on seven to none"},
 };
@@ -489,6 +497,7 @@ static int run_kept(bool night)
 // Cases in which a sanitizer found a fault: run under the sanitizers.
 static const uint64_t faults[] = {
     17958729219820003, // a mix of plans that are alike was read from a frame that had ended
+    640028,            // a strategy's plan, once finished, was freed by its discounts
 };
 
 static int run_faults(void)
