@@ -447,6 +447,8 @@ static const struct kept {
      "a baseline that led at the end was kept as it is: no state was fixed beside the rest"},
     {1795913617, SLOWER, false,
      "what collectives take from computing was under 2 % of the step: no other forms were tried"},
+    {1000779000253, SLOWER, true,
+     "where memory costs over 5 % no plan of another mesh was finished, though that takes little"},
     {650103, 1.08, true,
      "10 %: all blocks computed again, where the best plan by then computed so many that memory did "
      "not bind; open: these on eight of eleven devices"},
