@@ -290,7 +290,6 @@ static void experts(walk *w, const syn_instr *in, bool dw)
 static void op(walk *w, const syn_instr *in)
 {
     const ir_node *n = &w->p->g->nodes.p[in->node];
-    int64_t y = in->n_out ? last(w, in->out[0]) : 0;
     const ir_op_info *row = ir_op_of(n->op);
     bool view = row->flags & IR_ZERO_COPY && w->root && // as far as its operand is cut alike
                 tensor(w, in->in[0])->bytes[w->c] == tensor(w, in->out[0])->bytes[w->c];
@@ -318,10 +317,11 @@ static void op(walk *w, const syn_instr *in)
         break;
     }
     case IR_ROLE_parameters:
-        takes(w, rows(w, in->in[0]) * 8 + 16 + 3 * IR_CUDA_COLUMN_PARTS * y * 4);
+        takes(w, rows(w, in->in[0]) * 8 + 16 + 3 * IR_CUDA_COLUMN_PARTS * last(w, in->out[0]) * 4);
         break;
     case IR_ROLE_columns: { // with others beside it
-        int64_t cells = rows(w, in->out[0]) * y, parts = IR_CUDA_COLUMN_PARTS * y;
+        int64_t y = last(w, in->out[0]), cells = rows(w, in->out[0]) * y;
+        int64_t parts = IR_CUDA_COLUMN_PARTS * y;
         int64_t one = (cells > parts ? cells : parts) * 4;
         if (IR_CUDA_MOST_SUMS * one > w->work) takes(w, sums_alike(w, in) * one);
         break;
@@ -340,7 +340,7 @@ static void op(walk *w, const syn_instr *in)
         experts(w, in, row->role == IR_ROLE_experts_dw);
         break;
     case IR_ROLE_mixture:
-        takes(w, rows(w, in->out[0]) * y * 4);
+        takes(w, rows(w, in->out[0]) * last(w, in->out[0]) * 4);
         break;
     default:
         break;
@@ -393,23 +393,33 @@ static bool *cuts_of(hb_arena *a, const syn_program *p)
     return has;
 }
 
+// [class][cut] the largest part of a class's ranks; 0 of a cut that no state has.
+static const int64_t *most_parts(hb_arena *a, const syn_program *p)
+{
+    const syn_mesh *m = p->mesh;
+    int64_t *most = HB_ARRAY(a, int64_t, m->n_classes * m->cuts.n + 1);
+    const bool *has = cuts_of(a, p);
+    for (int k = 0; k < m->cuts.n; k++) {
+        const syn_cut *cut = &m->cuts.p[k];
+        for (int r = 0; r < m->n_ranks && has[k]; r++) {
+            int64_t part = cut->table[syn_coord(m, r, cut->axis)];
+            int64_t *of = &most[m->class_of[r] * m->cuts.n + k];
+            if (part > *of) *of = part;
+        }
+    }
+    return most;
+}
+
 static void fill(syn_program *p, bool placed)
 {
     const syn_mesh *m = p->mesh;
     hb_arena *arena = hb_arena_new();
-    int64_t *cut = HB_ARRAY(arena, int64_t, m->cuts.n + 1);
-    const bool *has = cuts_of(arena, p);
+    const int64_t *most = most_parts(arena, p);
     for (int c = 0; c < m->n_classes; c++) {
         p->padded_bytes[c] = p->work_bytes[c] = 0;
         if (p->cluster->cls[m->cluster_class[c]].kind != CL_GPU) continue;
-        for (int k = 0; k < m->cuts.n; k++) {
-            cut[k] = 0;
-            for (int r = 0; r < m->n_ranks && has[k]; r++) {
-                int64_t part = m->cuts.p[k].table[syn_coord(m, r, m->cuts.p[k].axis)];
-                if (m->class_of[r] == c && part > cut[k]) cut[k] = part;
-            }
-        }
-        walk w = {.p = p, .c = c, .cut = cut, .work = IR_CUDA_NUMBER_PARTS * 8};
+        walk w = {.p = p, .c = c, .cut = most + (size_t)c * m->cuts.n};
+        w.work = IR_CUDA_NUMBER_PARTS * 8;
         if (!placed) without_places(arena, p, &w);
         step(&w);
         if (placed) step(&w); // buffers stay, and others may take them

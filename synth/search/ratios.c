@@ -47,7 +47,7 @@ typedef struct ratio_lp {
     HB_VEC(stage) stages;
     stage open;
     int rank_of[CL_MAX_CLASSES]; // one rank of every class
-    bool *joint;                 // by cut: a used one over both axes
+    int *joint;                  // by cut: a used one over both axes whose coarse it is, or itself
     bool short_of_memory;        // the program takes more than may fit
 } ratio_lp;
 
@@ -89,9 +89,8 @@ static int tensor_uses(ratio_lp *l, const syn_tensor *t, use u[SYN_MAX_AXES])
     for (int a = joint ? 1 : 0; a < mesh->n_axes; a++) {
         const syn_axis_state *x = &t->state.ax[a];
         if (x->kind != SYN_S) continue;
-        int set = l->pal->set_of[l->p->f->dim[t->value][x->dim].cls[x->pos]], cut = x->cut;
-        for (int i = 0; i < mesh->cuts.n; i++)
-            if (l->joint[i] && mesh->cuts.p[i].coarse == x->cut) cut = i;
+        int set = l->pal->set_of[l->p->f->dim[t->value][x->dim].cls[x->pos]];
+        int cut = l->joint[x->cut];
         u[n++] = (use){slot_of(l, set, cut), cut != x->cut};
     }
     return n;
@@ -398,6 +397,21 @@ static void read_weights(const ratio_lp *l, lp *q, syn_ratios *out)
         out->weight[c] = all > 0 ? out->weight[c] / all : 1.0 / l->n_classes;
 }
 
+static int *joint_cuts(hb_arena *a, const syn_program *p)
+{
+    const syn_mesh *m = p->mesh;
+    int *joint = HB_ARRAY(a, int, m->cuts.n + 1);
+    for (int k = 0; k < m->cuts.n; k++)
+        joint[k] = k;
+    for (int i = 0; i < p->tensors.n; i++) {
+        const syn_tensor *t = &p->tensors.p[i];
+        if (t->value < 0 || !syn_joint(m, &t->state)) continue;
+        int cut = t->state.ax[1].cut, coarse = m->cuts.p[cut].coarse;
+        if (joint[coarse] == coarse || joint[coarse] < cut) joint[coarse] = cut;
+    }
+    return joint;
+}
+
 static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p,
                          const syn_partitions *pal, syn_costs *m, const cost_timeline *t,
                          double trust, bool memory_first, syn_ratios *out)
@@ -405,13 +419,10 @@ static bool solve_ratios(hb_arena *keep, hb_arena *a, const syn_program *p,
     const syn_mesh *mesh = p->mesh;
     ratio_lp l = {.arena = a, .p = p, .pal = pal, .m = m, .n_classes = mesh->n_classes};
     l.slot = hb_alloc(a, sizeof *l.slot * (size_t)(mesh->cuts.n * pal->n_sets + 1));
-    l.joint = HB_ARRAY(a, bool, mesh->cuts.n + 1);
+    l.joint = joint_cuts(a, p);
     l.short_of_memory = memory_first && syn_live_share(p, false) > SYN_ROOMY;
     for (int r = mesh->n_ranks - 1; r >= 0; r--)
         l.rank_of[mesh->class_of[r]] = r;
-    for (int i = 0; i < p->tensors.n; i++)
-        if (p->tensors.p[i].value >= 0 && syn_joint(mesh, &p->tensors.p[i].state))
-            l.joint[p->tensors.p[i].state.ax[1].cut] = true;
     for (int axis = 0; axis <= SYN_BOTH; axis++)
         if (mesh->n_coord_classes[axis] > l.n_cols) l.n_cols = mesh->n_coord_classes[axis];
     for (int i = 0; i < p->tensors.n; i++) {

@@ -467,6 +467,7 @@ static const struct kept {
     {1000777000579, 1.03, true,
      "open: five of eleven devices, where finishing others in another order leads to pairs"},
     {1000777001108, 1.02, true, "open: six of six devices; states are fixed from another plan"},
+    {1000790000319, 1.02, true, "open: six of six devices, each 15 % short of memory at first"},
     {1000777001176, SLOWER, true, "a strategy's plan that did not lead was not finished"},
     {1000777001312, 1.01, true, "open: the same, on six of six"},
     {31000000110, 1.01, true, "open: four equal devices"},
