@@ -42,6 +42,7 @@ enum {
     CUDA_HEAD_ROOM = 2048,      // MiB of them that one call may
     CUDA_HEADS_BUSY = 90,       // % of processors that are to have some in the last round of heads
     CUDA_HEADS_TURNS = 4,       // of a block that takes heads that share keys, at least
+    CUDA_HEADS_WAIT = 20,       // s: a block that waits longer for another one ends the job
     CUDA_CONV_TIMES = 2,        // bytes of workspace a byte of a convolution's tensors, at most:
     CUDA_CONV_ROOM = 64,        // them in another layout; and MiB beside
     CUDA_EXPERT_ROWS = 64,      // rows of an expert are rounded up to so many

@@ -197,22 +197,11 @@ template <int W> __device__ inline void load_all(const head_args &o, const memor
     barrier_arrive(m.keys_came(keys.place));
 }
 
-__device__ inline uint32_t read_adds(const uint32_t *adds)
-{
-    uint32_t v;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(adds) : "memory");
-    return v;
-}
-__device__ inline void raise_adds(uint32_t *adds, uint32_t n)
-{
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(adds), "r"(n) : "memory");
-}
-
 // For each step of the block: waits until dq of its queries has what later keys add, and lets the
-// block add to it; then counts that add. What takes PATIENCE never comes: the launch fails.
+// block add to it; then counts that add. What takes CUDA_HEADS_WAIT never comes: the launch fails.
 template <int W> __device__ inline void take_turns(const head_args &o, const memory<W> &m)
 {
-    constexpr uint64_t PATIENCE = 20000000000; // ns
+    constexpr uint64_t most = CUDA_HEADS_WAIT * 1000000000ull; // ns
     const int key_steps = (o.n_k + KEYS - 1) / KEYS,
               query_steps = (o.n_q + form<W>::QUERIES - 1) / form<W>::QUERIES;
     turn keys;
@@ -221,7 +210,7 @@ template <int W> __device__ inline void take_turns(const head_args &o, const mem
         if (!raised) return;
         barrier_wait(m.turn_done(), done);
         done ^= 1;
-        raise_adds(raised, to);
+        raise_flag_here(raised, to);
     };
     for (;; keys.next()) {
         barrier_wait(m.keys_came(keys.place), keys.round);
@@ -237,9 +226,9 @@ template <int W> __device__ inline void take_turns(const head_args &o, const mem
             raised = o.adds + (int64_t)(head + n / each) * query_steps + i;
             to = before + 1;
             uint64_t begin = 0;
-            while (before > 0 && read_adds(raised) < before) {
+            while (before > 0 && read_flag_here(raised) < before) {
                 if (!begin) begin = nanoseconds();
-                if (nanoseconds() - begin > PATIENCE) asm volatile("trap;");
+                if (nanoseconds() - begin > most) asm volatile("trap;");
             }
             barrier_arrive(m.turn_came());
         }
