@@ -1,9 +1,44 @@
 #include "core/abort.h"
 
+#include <fcntl.h>
 #include <mpi.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "core/comm.h"
 #include "core/heartbeat.h"
+
+// One word of memory that all ranks of a host share; NULL where there is none to share.
+static atomic_int *said;
+
+// No communicator of a host's ranks: what Open MPI 4.1 shares in one has the same name twice where
+// one machine plays two hosts.
+void hap_abort_start(hap_rank *r)
+{
+    char name[64];
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    snprintf(name, sizeof name, "/haprt-%ld-%lld-%ld", (long)getpid(), (long long)t.tv_sec,
+             t.tv_nsec);
+    hap_comm_broadcast(r, name, sizeof name);
+    int fd = shm_open(name, O_RDWR | O_CREAT, 0600);
+    if (fd >= 0 && ftruncate(fd, sizeof *said) == 0) {
+        void *p = mmap(NULL, sizeof *said, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (p != MAP_FAILED) said = p; // 0: new pages
+    }
+    if (fd >= 0) close(fd);
+    hap_comm_barrier(r);
+    shm_unlink(name); // each host has its own; the first of its ranks takes the name away
+}
+
+bool hap_abort_first_word(void)
+{
+    return !said || atomic_exchange(said, 1) == 0;
+}
 
 void hap_comm_abort(const hap_rank *r, int code)
 {

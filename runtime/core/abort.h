@@ -1,10 +1,14 @@
-// The end of all ranks by one of them, at any time, also before MPI has started.
+// The end of all ranks by one of them, at any time, also before MPI has started, and who of several
+// that end at once says why.
 
 #ifndef HAP_RUNTIME_ABORT_H
 #define HAP_RUNTIME_ABORT_H
 
 #include "core/rank.h"
 
+void hap_abort_start(hap_rank *r); // by all ranks together, once they can send
+// Is this the first to ask of all the ranks of its host? Before start: yes.
+bool hap_abort_first_word(void);
 _Noreturn void hap_comm_abort(const hap_rank *r, int code);
 
 #endif

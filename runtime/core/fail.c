@@ -22,6 +22,13 @@ static void let_lower_ranks_speak(const hap_rank *r)
     nanosleep(&nap, NULL);
 }
 
+// Another rank of this host has said why, and ends all; the launcher may be slow to hear of it.
+static void wait_for_the_end(void)
+{
+    struct timespec nap = {.tv_sec = 20};
+    nanosleep(&nap, NULL);
+}
+
 // Marks of writing direction and what has no width, in UTF-8: how many bytes, 0 none.
 static int mark(const unsigned char *p)
 {
@@ -74,6 +81,7 @@ static _Noreturn HAP_PRINTF(3, 0) void fail(const hap_rank *r, int code, const c
                      r->port_number, r->port->name, r->port->from, r->port->to);
     vsnprintf(text + n, sizeof text - (size_t)n, format, args);
     let_lower_ranks_speak(r);
+    if (!hap_abort_first_word()) wait_for_the_end();
     fflush(stdout);
     hap_say("", text, "\n");
     hap_comm_abort(r, code);

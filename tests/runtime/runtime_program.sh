@@ -135,6 +135,13 @@ breaks 'rank 0 host [^ ]+ step 0 program.c:[0-9]+: the collective started at pro
 breaks 'rank 0 host [^ ]+ step 0 program.c:[0-9]+: hap_wait: an event is waited for twice' 's/hap_wait(r, e);/& hap_wait(r, e);/'
 breaks 'rank 0 host [^ ]+ program.c:[0-9]+: a tensor ends at byte' 's/LOCAL(6)/LOCAL(8)/'
 
+# Once too where the launcher takes its time to end the others.
+mpicc -std=c11 -DN=3 "$here/programs/slow_abort.c" "$here/programs/fit.c" \
+    $(pkg-config --cflags --libs haprt) -o "$dir/slow" || exit 1
+{ head -c 128 "$here/programs/fit_y.npy"; head -c 360 /dev/zero | tr '\000' '\377'; } >"$dir/never.npy"
+start 3 slow --input "x=$here/programs/fit_x.npy" --input "y=$dir/never.npy" --check-nan
+says 5 "before step 0 the input 'y' holds a NaN" "a slow launcher"
+
 # Heartbeat and trace.
 mkdir "$dir/beat"
 HAP_HEARTBEAT="$dir/beat" fit 3 --steps 3 --trace "$dir/trace.json"
