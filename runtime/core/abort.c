@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/comm.h"
 #include "core/heartbeat.h"
 
 // One word of memory that all ranks of a host share; NULL where there is none to share.
@@ -17,21 +16,21 @@ static atomic_int *said;
 
 // No communicator of a host's ranks: what Open MPI 4.1 shares in one has the same name twice where
 // one machine plays two hosts.
-void hap_abort_start(hap_rank *r)
+void hap_abort_start(void)
 {
     char name[64];
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     snprintf(name, sizeof name, "/haprt-%ld-%lld-%ld", (long)getpid(), (long long)t.tv_sec,
              t.tv_nsec);
-    hap_comm_broadcast(r, name, sizeof name);
+    MPI_Bcast(name, (int)sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
     int fd = shm_open(name, O_RDWR | O_CREAT, 0600);
     if (fd >= 0 && ftruncate(fd, sizeof *said) == 0) {
         void *p = mmap(NULL, sizeof *said, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (p != MAP_FAILED) said = p; // 0: new pages
     }
     if (fd >= 0) close(fd);
-    hap_comm_barrier(r);
+    MPI_Barrier(MPI_COMM_WORLD);
     shm_unlink(name); // each host has its own; the first of its ranks takes the name away
 }
 

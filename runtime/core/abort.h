@@ -6,7 +6,7 @@
 
 #include "core/rank.h"
 
-void hap_abort_start(hap_rank *r); // by all ranks together, once they can send
+void hap_abort_start(void); // by all ranks together, once MPI has started
 // Is this the first to ask of all the ranks of its host? Before start: yes.
 bool hap_abort_first_word(void);
 _Noreturn void hap_comm_abort(const hap_rank *r, int code);

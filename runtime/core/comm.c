@@ -42,7 +42,7 @@ void hap_comm_start(hap_rank *r, int *argc, char ***argv)
     r->member = r->id;
     r->n_members = r->n_ranks;
     gethostname(r->host, sizeof r->host - 1);
-    hap_abort_start(r);
+    hap_abort_start();
 }
 
 void hap_comm_send(hap_rank *r, int to, const void *p, int64_t bytes)
