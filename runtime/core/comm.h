@@ -1,5 +1,5 @@
-// Host messages between ranks, for options, checkpoints and reports; the only MPI in core (comm.c) but
-// for the end of all ranks (abort.c).
+// Host messages between ranks, for options, checkpoints and reports; the only MPI in core (comm.c)
+// but for the end of all ranks (abort.c).
 
 #ifndef HAP_RUNTIME_COMM_H
 #define HAP_RUNTIME_COMM_H
