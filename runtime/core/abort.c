@@ -25,7 +25,8 @@ void hap_abort_start(void)
              t.tv_nsec);
     MPI_Bcast(name, (int)sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
     int fd = shm_open(name, O_RDWR | O_CREAT, 0600);
-    if (fd >= 0 && ftruncate(fd, sizeof *said) == 0) {
+    // Not ftruncate: whether there is room is known here, and not at the first write.
+    if (fd >= 0 && posix_fallocate(fd, 0, sizeof *said) == 0) {
         void *p = mmap(NULL, sizeof *said, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (p != MAP_FAILED) said = p; // 0: new pages
     }
