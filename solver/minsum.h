@@ -70,4 +70,12 @@ typedef struct ms_tile ms_tile;
 ms_status ms_solve_repeated(hb_arena *a, const ms_problem *p, double gap, ms_warm **warm,
                             const ms_tile **repeats, int *assignment, double *value);
 
+// The best assignment that differs from x in few variables alone: in those that at most `reach`
+// edges lead to from one of from[n_from]; near enough as by ms_solve_near, of what these cost. x
+// becomes it on MS_OPTIMAL. *states: of these variables, in all.
+typedef struct ms_links ms_links; // the edges of each variable
+const ms_links *ms_links_of(hb_arena *a, const ms_problem *p);
+ms_status ms_solve_around(const ms_problem *p, const ms_links *l, const int *from, int n_from,
+                          int reach, double gap, int *x, double *states);
+
 #endif

@@ -302,6 +302,53 @@ START_TEST(too_large_is_said)
 }
 END_TEST
 
+// Against all assignments that leave what is farther as it is.
+START_TEST(near_an_assignment_equals_exhaustive)
+{
+    int n_solved = 0;
+    for (uint64_t seed = 1; seed < 400; seed++) {
+        state = seed;
+        problem *q = random_problem(8, 4, true);
+        int n = q->p.n_vars, from[2], far[16], x[16], all[16], n_from = 1 + (int)draw(2),
+            reach = (int)draw(4);
+        const double *fixed[16];
+        double least, states, within = 0;
+        for (int v = 0; v < n; v++) {
+            far[v] = 99;
+            x[v] = (int)draw((uint32_t)q->domain[v]);
+        }
+        for (int i = 0; i < n_from; i++)
+            far[from[i] = (int)draw((uint32_t)n)] = 0;
+        for (int round = 0; round < n; round++)
+            for (int e = 0; e < q->p.n_edges; e++) {
+                int a = q->edge[e].a, b = q->edge[e].b;
+                if (far[a] > far[b] + 1) far[a] = far[b] + 1;
+                if (far[b] > far[a] + 1) far[b] = far[a] + 1;
+            }
+        for (int v = 0; v < n; v++) {
+            double *own = HB_ARRAY(arena, double, q->domain[v]);
+            for (int i = 0; i < q->domain[v]; i++)
+                own[i] = far[v] > reach && i != x[v] ? HUGE_VAL : q->unary[v] ? q->unary[v][i] : 0;
+            fixed[v] = own;
+            within += far[v] <= reach ? q->domain[v] : 0;
+        }
+        ms_problem some = q->p;
+        some.unary = fixed;
+        ms_status status = ms_exhaustive(&some, all, &least);
+        ms_status got =
+            ms_solve_around(&q->p, ms_links_of(arena, &q->p), from, n_from, reach, 0, x, &states);
+        ck_assert_double_eq(states, within);
+        if (status == MS_OPTIMAL) {
+            ck_assert_int_eq(got, MS_OPTIMAL);
+            ck_assert_double_eq(ms_value(&q->p, x), least);
+            ck_assert_double_eq(ms_value(&some, x), least); // nothing else has moved
+            n_solved++;
+        }
+    }
+    ck_assert_int_ge(n_solved, 100);
+}
+END_TEST
+
 // A ring of equal links is folded pairwise: 3^2 cells a distinct link, their number logarithmic.
 START_TEST(equal_parts_are_solved_once)
 {
@@ -485,6 +532,7 @@ int main(void)
     tcase_add_test(c, no_variables_and_single_states);
     tcase_add_test(c, infeasible_without_a_forbidden_state);
     tcase_add_test(c, too_large_is_said);
+    tcase_add_test(c, near_an_assignment_equals_exhaustive);
     tcase_add_test(c, equal_parts_are_solved_once);
     tcase_add_test(c, kernels_give_the_same_bits);
     tcase_add_test(c, kernels_find_the_same_cells);
