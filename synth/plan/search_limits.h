@@ -136,6 +136,8 @@
 #define SYN_FIX_GAIN   3e-3  // share: after it as much work again [set]
 #define SYN_FIX_MOST   4     // times that much in all, from one plan [set]
 #define SYN_FIX_NEAR   2e-3  // share: how near the optimum these searches end [tried]
+#define SYN_FIX_REACH  2     // edges from what is fixed: what is farther stays as it is [tried]
+#define SYN_FIX_SIMULATED 3  // states for each variable: what a simulation counts as [tried]
 #define SYN_FIX_FAR    1.015 // times the plan's additive cost: what is dearer is not simulated [tried]
 #define SYN_FIX_SAME   1.2   // the same where it sends nothing: what others send may hide [tried]
 #define SYN_FIX_TRIES  64    // plans simulated, from one best plan [tried]
@@ -143,8 +145,9 @@
 #define SYN_FINISH_NODES 2000 // nodes in all these plans [tried]
 #define SYN_FINISH_FAR 1.05  // times the best: plans this slow before are not finished [tried]
 #define SYN_FINISH_FAR_LIGHT 1.1 // the same where finishing takes little work [tried]
-#define SYN_FINISH_LIGHT 0.05 // of the work of all searches: finishing takes little [set]
-#define SYN_FIX_BEHIND 1.01  // times the best variant: one slower has none [set]
+#define SYN_FINISH_LIGHT 0.2 // of the work of all searches: finishing takes little [set]
+#define SYN_FIX_FIRST_FAR 1.15 // times the best: plans this slow have no state fixed [tried]
+#define SYN_FIX_BEHIND 1.02  // times the best variant: one slower has none [set]
 
 // --- ratio LP (ratios.c) ---
 #define SYN_TRUST        0.5  // of a share: how far one LP may move it [set]

@@ -255,6 +255,8 @@ static bool of_mesh(const pool *p, const hb_arena *x)
     if (x == p->of_strategy.arena) return true;
     for (int i = 0; i < p->n_of_mesh; i++)
         if (p->of_mesh[i].arena == x) return true;
+    for (int i = 0; i < p->n_also; i++)
+        if (p->also[i].arena == x) return true;
     return false;
 }
 

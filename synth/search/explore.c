@@ -426,11 +426,11 @@ static double others_unfinished(const pool *p, double none)
 }
 
 // Unless others, as they were before they were finished, are ahead by more than that may gain.
-static void fix_states(pool *p, double others)
+static void fix_states(pool *p, double others, fix_way way)
 {
     if (!p->best.program || pool_is_large(p) || p->g->few_of) return;
     if (p->best.sec > SYN_FIX_BEHIND * others) return;
-    if (pool_fix_states(p)) pool_polish(p);
+    if (pool_fix_states(p, way)) pool_polish(p);
 }
 
 // The best plan with what is done for it alone.
@@ -441,8 +441,8 @@ static void finish_best(pool *p)
     pool_polish(p);
     if (k && p->best.program && (k->unfixed <= 0 || p->best.sec < k->unfixed))
         k->unfixed = p->best.sec;
-    fix_states(p, others);
-    if (pool_other_forms(p)) fix_states(p, others);
+    fix_states(p, others, FIX_ALL);
+    if (pool_other_forms(p)) fix_states(p, others, FIX_ALL);
 }
 
 // Meshes whose best plans are kept, to be finished.
@@ -455,7 +455,7 @@ static int meshes_to_finish(const pool *p)
 
 static void forget_meshes(pool *p)
 {
-    p->n_of_mesh = p->most_of_mesh = 0;
+    p->n_of_mesh = p->most_of_mesh = p->n_also = 0;
     p->of_strategy = (candidate){0};
     pool_forget(p, NULL, NULL);
 }
@@ -471,7 +471,7 @@ static void finish_with_discounts(pool *p, candidate plan)
 {
     p->best = plan;
     if (plan.space->strategy != SYN_AUTO) { // what hides is looked for behind that
-        fix_states(p, others_unfinished(p, HUGE_VAL));
+        fix_states(p, others_unfinished(p, HUGE_VAL), FIX_ALL);
         if (p->best.space->strategy != SYN_AUTO || p->best.sec >= p->ahead) return;
         plan = p->best;
     }
@@ -491,6 +491,35 @@ static void finish_with_discounts(pool *p, candidate plan)
     p->aside[1] = NULL;
 }
 
+// States fixed in each of the plans that may be finished, in a quick way: some are 10 % behind
+// before that and as much ahead then, and the best is the first to be finished. of[n]: the others
+// than the best so far; strategies' plans among them are followed later.
+static void fix_first(pool *p, candidate *of, int n, double others)
+{
+    if (!p->best.program || pool_is_large(p) || p->g->few_of) return;
+    if (p->best.sec > SYN_FIX_BEHIND * others) return;
+    double far = SYN_FIX_FIRST_FAR * p->best.sec;
+    p->also = of; // a plan that another one takes the lead of is none of a mesh's best
+    p->n_also = n;
+    (void)pool_fix_states(p, FIX_QUICK);
+    for (int i = 0; i < n && of[i].sec <= far && !pool_out_of_time(p); i++) {
+        candidate best = p->best;
+        if (of[i].space->strategy != SYN_AUTO) continue;
+        p->ahead = best.sec;
+        p->aside[0] = best.arena;
+        p->best = of[i];
+        (void)pool_fix_states(p, FIX_QUICK);
+        of[i] = p->best;
+        p->best = best;
+        if (of[i].sec < best.sec) {
+            p->best = of[i];
+            of[i] = best;
+        }
+    }
+    p->aside[0] = NULL;
+    p->ahead = HUGE_VAL;
+}
+
 // What looks best before it is finished need not be so behind: the best plans of other meshes
 // too, those on other devices among them. Where finishing takes little work, or a strategy's plan
 // leads, which is none of these, they only need to be near the best as it was before that, here and
@@ -508,6 +537,8 @@ static void finish_meshes(pool *p)
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
     p->most_of_mesh = 0;
     p->ahead = HUGE_VAL;
+    fix_first(p, of, n, others_unfinished(p, HUGE_VAL));
+    if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
     bool early = p->best.program && p->best.space->strategy != SYN_AUTO;
     finish_best(p);
     bool light = p->work - work < SYN_FINISH_LIGHT * SYN_WORK;
@@ -524,6 +555,8 @@ static void finish_meshes(pool *p)
         if (best.sec <= p->best.sec) p->best = best;
         p->aside[0] = NULL;
     }
+    p->ahead = HUGE_VAL;
+    fix_states(p, others_unfinished(p, HUGE_VAL), FIX_EVEN_CUTS);
     forget_meshes(p);
 }
 
@@ -592,7 +625,7 @@ void pool_explore(pool *p)
     const syn_program *best = p->best.program;
     pool_try_baselines(p);
     if (p->best.program != best && p->best.space->strategy != SYN_AUTO)
-        fix_states(p, others_unfinished(p, HUGE_VAL));
+        fix_states(p, others_unfinished(p, HUGE_VAL), FIX_ALL);
     for (int s = SYN_AUTO + 1;
          (p->spare || p->doubtful) && !pool_leader(p)->program && s < syn_n_strategies; s++)
         pool_baseline(p, (syn_strategy)s);

@@ -5,10 +5,15 @@
 #include <string.h>
 
 #include "synth/search/boards.h"
+#include "synth/search/live_bound.h"
 #include "synth/space/space_solve.h"
 
-// What may be fixed: the state that a parameter is kept in, or the sharding of its update.
+// What may be fixed: the state that a parameter is kept in, the sharding of its update, or that of
+// another op: of what else is done behind the gradients, or a product.
+typedef enum { KEPT, UPDATED, DONE } sort;
+
 typedef struct choosable {
+    sort sort;
     int tensor, node; // one of them is -1
     int var, n;       // variable of the problem; its states or shardings
     int kind;         // of tensors or nodes
@@ -42,6 +47,7 @@ typedef struct fixing {
     syn_space *s; // its
     ms_warm *warm;
     ms_memo *memo;
+    const ms_links *links; // of the space's problem
     HB_VEC(choosable) list;
     HB_VEC(one_state) costs;
     int round;
@@ -49,7 +55,9 @@ typedef struct fixing {
     double work;          // that may be done in all
     double far;           // times the plan's additive cost: what is dearer is not simulated
     const double **unary; // of the space, but for what is fixed already
-    bool as_it_was;       // ops, too, are fixed: as they are in the plan that this began at
+    int *x;               // the plan's assignment of the space's variables
+    bool anywhere;  // all may be otherwise beside what is fixed, and not what is near it alone
+    bool as_it_was; // ops, too, are fixed: as they are in the plan that this began at
     HB_VEC(found_plan) found;
 } fixing;
 
@@ -68,9 +76,25 @@ static bool may_move(const syn_space *s, int node)
            s->node_var[node] >= 0 && s->shardings[node]->n > 1;
 }
 
+// Much of the step's work, whose operands and result may be cut in several ways.
+static bool is_product(const ir_node *n)
+{
+    ir_role role = ir_op_of(n->op)->role;
+    return role == IR_ROLE_matmul || role == IR_ROLE_matmul_dw || role == IR_ROLE_conv ||
+           role == IR_ROLE_experts || role == IR_ROLE_experts_dw;
+}
+
+// Another op that is worth a try: of what is done behind the gradients, or a product.
+static bool may_differ(const syn_space *s, int node)
+{
+    const ir_node *n = &s->g->nodes.p[node];
+    return (n->phase == IR_UPDATE || is_product(n)) && s->node_var[node] >= 0 &&
+           s->shardings[node]->n > 1 && !may_move(s, node);
+}
+
 static bool alike(const choosable *a, const choosable *b)
 {
-    return a->kind == b->kind && (a->node < 0) == (b->node < 0);
+    return a->kind == b->kind && a->sort == b->sort;
 }
 
 static void add(fixing *f, choosable x)
@@ -90,14 +114,16 @@ static void list_all(fixing *f)
     const syn_space *s = f->s;
     for (int t = 0; t < s->g->tensors.n; t++)
         if (is_free(s, t))
-            add(f, (choosable){.tensor = t,
+            add(f, (choosable){.sort = KEPT,
+                               .tensor = t,
                                .node = -1,
                                .var = s->tensor_var[t],
                                .n = s->states[t]->n,
                                .kind = s->kinds->kept[t]});
     for (int i = 0; i < s->g->nodes.n; i++)
-        if (may_move(s, i))
-            add(f, (choosable){.tensor = -1,
+        if (may_move(s, i) || may_differ(s, i))
+            add(f, (choosable){.sort = may_move(s, i) ? UPDATED : DONE,
+                               .tensor = -1,
                                .node = i,
                                .var = s->node_var[i],
                                .n = s->shardings[i]->n,
@@ -165,13 +191,19 @@ static void free_beside(const fixing *f, int tensor, const double **unary)
     }
 }
 
+// Is one of the list what was fixed, or of its kind?
+static bool is_meant(const fixing *f, const found_plan *x, int i)
+{
+    return i == x->at || (!x->alone && alike(&f->list.p[i], &f->list.p[x->at]));
+}
+
 // Costs with one, or all of its kind, in a state, beside what is fixed already; false: they cannot
 // be.
 static bool fix(fixing *f, const found_plan *x, const double **unary)
 {
     for (int i = x->at; i < f->list.n; i++) {
         const choosable *o = &f->list.p[i];
-        if (i != x->at && (x->alone || !alike(o, &f->list.p[x->at]))) continue;
+        if (!is_meant(f, x, i)) continue;
         const double *own = costs_in_state(f, o, x->state);
         if (!own) return false;
         if (f->as_it_was && o->node < 0) free_beside(f, o->tensor, unary);
@@ -194,6 +226,27 @@ static bool solve_fixed(fixing *f, const double **unary, double beyond, found_pl
                          &lower) == MS_OPTIMAL;
 }
 
+// Likewise, where all that is farther than a few edges from what is fixed stays as it is in the
+// plan: in little time, and what it hides stays hidden.
+static bool solve_around(fixing *f, const double **unary, found_plan *out)
+{
+    hb_arena *scratch = hb_arena_new();
+    ms_problem problem = f->s->problem;
+    int *from = HB_ARRAY(scratch, int, f->list.n + 1), n = 0;
+    double states = 0;
+    problem.unary = unary;
+    for (int i = out->at; i < f->list.n; i++)
+        if (is_meant(f, out, i)) from[n++] = f->list.p[i].var;
+    memcpy(out->x, f->x, sizeof *out->x * (size_t)problem.n_vars);
+    ms_status status =
+        ms_solve_around(&problem, f->links, from, n, SYN_FIX_REACH, SYN_FIX_NEAR, out->x, &states);
+    f->p->n_solved++;
+    f->p->work += states;
+    if (status == MS_OPTIMAL) out->additive = ms_value(&f->s->problem, out->x);
+    hb_arena_free(scratch);
+    return status == MS_OPTIMAL;
+}
+
 // The best choice with that fixed.
 static void search_fixed(fixing *f, found_plan want)
 {
@@ -202,8 +255,9 @@ static void search_fixed(fixing *f, found_plan want)
     const double **unary = hb_copy(scratch, f->unary, sizeof *unary * (size_t)n);
     double beyond = f->best.choice.additive * f->far;
     want.x = HB_ARRAY(scratch, int, n + 1);
-    if (fix(f, &want, unary) && solve_fixed(f, unary, beyond, &want) && want.additive < beyond)
-        keep_found(f, want);
+    bool found = fix(f, &want, unary) && (f->anywhere ? solve_fixed(f, unary, beyond, &want)
+                                                      : solve_around(f, unary, &want));
+    if (found && want.additive < beyond) keep_found(f, want);
     hb_arena_free(scratch);
 }
 
@@ -228,9 +282,10 @@ static bool is_so(const fixing *f, int at, int state, bool alone)
     return so;
 }
 
-// What is tried in turn: each alone where all of a kind together bring nothing, as there are many
-// of them; updates where states bring nothing.
-typedef enum { STATES, STATES_ALONE, UPDATES, UPDATES_ALONE, N_PHASES } phase;
+// What is tried in turn, the next where one brings nothing: states with what is near chosen again,
+// and with all else, until that is in vain once; updates and other ops; each alone, not all of its
+// kind together, as there are many of them.
+typedef enum { STATES, STATES_ANYWHERE, UPDATES, OPS, STATES_ALONE, UPDATES_ALONE, N_PHASES } phase;
 
 static bool is_alone(phase x)
 {
@@ -239,11 +294,13 @@ static bool is_alone(phase x)
 
 static void search_all(fixing *f, phase x)
 {
-    bool alone = is_alone(x), updates = x >= UPDATES;
+    bool alone = is_alone(x);
+    sort of = x == OPS ? DONE : x == UPDATES || x == UPDATES_ALONE ? UPDATED : KEPT;
+    f->anywhere = x == STATES_ANYWHERE;
     f->round++;
     for (int k = 0; k < f->list.n && !enough(f); k++) {
         const choosable *o = &f->list.p[k];
-        if ((alone ? o->n_alike == 1 : o->n_alike == 0) || updates != (o->node >= 0)) continue;
+        if ((alone ? o->n_alike == 1 : o->n_alike == 0) || o->sort != of) continue;
         for (int i = 0; i < o->n && !enough(f); i++)
             if (!is_so(f, k, i, alone))
                 search_fixed(f, (found_plan){.at = k, .state = i, .alone = alone});
@@ -295,6 +352,7 @@ static bool simulate_found(fixing *f)
         syn_choice_decode(own, f->s, x->x, &choice);
         choice.additive = x->additive;
         candidate c = pool_simulate(p, own, f->s, &choice);
+        p->work += SYN_FIX_SIMULATED * f->s->problem.n_vars;
         c.priced = f->s->memory_price != NULL;
         const syn_program *before = p->best.program;
         if (gains(p, &c)) pool_offer(p, &c);
@@ -307,6 +365,7 @@ static bool simulate_found(fixing *f)
     if (!better) return false;
     (void)fix(f, better, f->unary);
     f->best = p->best;
+    memcpy(f->x, better->x, sizeof *f->x * (size_t)f->s->problem.n_vars);
     return true;
 }
 
@@ -352,6 +411,8 @@ static bool was_fixed(pool *p, const candidate *plan)
 static void begin_free(fixing *f)
 {
     f->memo = ms_memo_new(f->arena);
+    f->links = ms_links_of(f->arena, &f->s->problem);
+    f->x = syn_assignment_of(f->arena, f->s, &f->best.choice);
     f->unary =
         hb_copy(f->arena, f->s->problem.unary, sizeof *f->unary * (size_t)f->s->problem.n_vars);
     list_all(f);
@@ -368,6 +429,7 @@ static bool simulate_first(fixing *f, const found_plan *x, double sec)
     candidate c = pool_simulate(p, own, f->s, choice);
     if (gains(p, &c)) pool_offer(p, &c);
     f->best.sec = p->best.sec;
+    f->x = x->x;
     settle(f, own);
     return c.sec < sec * SYN_FIX_FAR;
 }
@@ -409,7 +471,7 @@ static void fix_one(fixing *f, choosable x, int state)
     if (own) f->unary[x.var] = own;
 }
 
-// All as another plan has it, but for updates, which follow their parameters.
+// All as another plan has it; updates follow their parameters where these are free.
 static void fix_as_in(fixing *f, const candidate *plan)
 {
     const syn_space *s = f->s, *t = plan->space;
@@ -427,44 +489,79 @@ static void fix_as_in(fixing *f, const candidate *plan)
     }
 }
 
+// Begins at the best plan in a larger space with the same cuts, and more: o finds one of it.
+static bool begin_in(fixing *f, const search_options *o)
+{
+    pool *p = f->p;
+    const candidate won = f->best;
+    if (!pool_search(p, o, &f->best)) return false;
+    if (p->best.sec >= p->ahead) p->best = won; // no matter what other searches of this mesh found
+    f->s = f->best.space;
+    begin_free(f);
+    fix_as_in(f, &won);
+    found_plan same = {.x = HB_ARRAY(f->arena, int, f->s->problem.n_vars + 1)};
+    return solve_fixed(f, f->unary, HUGE_VAL, &same) && simulate_first(f, &same, won.sec);
+}
+
 // A plan of a strategy, whose space is small: the space of all plans at its cuts, with all fixed
 // as it is there. Each state of a parameter is then changed beside the rest: so some parameters
 // may be whole and others cut, which no strategy does.
 static bool begin_at_strategy(fixing *f)
 {
     pool *p = f->p;
-    const candidate won = f->best;
+    const syn_space *s = f->s;
     syn_options *quick = hb_copy(p->arena, p->opt, sizeof *p->opt);
     quick->copy_bytes = INT64_MAX;
-    search_options o = {.strategy = SYN_AUTO,
-                        .opt = quick,
-                        .weight = won.space->weight,
-                        .comm = 1,
-                        .gap = SYN_SEARCH_GAP};
-    *p->b->partitions = *syn_partitions_copy(p->arena, won.space->partitions);
-    if (!pool_search(p, &o, &f->best)) return false;
-    if (p->best.sec >= p->ahead) p->best = won; // no matter what other searches of this mesh found
-    f->s = f->best.space;
-    begin_free(f);
-    fix_as_in(f, &won);
+    *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
     f->as_it_was = true;
-    found_plan same = {.x = HB_ARRAY(f->arena, int, f->s->problem.n_vars + 1)};
-    return solve_fixed(f, f->unary, HUGE_VAL, &same) && simulate_first(f, &same, won.sec);
+    return begin_in(f, &(search_options){.strategy = SYN_AUTO,
+                                         .opt = quick,
+                                         .weight = s->weight,
+                                         .comm = 1,
+                                         .gap = SYN_SEARCH_GAP});
 }
 
-static bool begin_fixing(fixing *f)
+// The space with even cuts beside the plan's own: what gradients are reduced and scattered by, and
+// parameters gathered from, in the least time need not be what is computed by or fits.
+static bool begin_with_even_cuts(fixing *f)
 {
+    pool *p = f->p;
+    const syn_space *s = f->s;
+    double *even = HB_ARRAY(f->arena, double, s->mesh->n_ranks);
+    for (int r = 0; r < s->mesh->n_ranks; r++)
+        even[r] = 1;
+    if (s->strategy != SYN_AUTO) return false;
+    *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
+    syn_partitions_add_ranks(p->arena, p->b->partitions, p->b->mesh, -1, even, HB_STR("even"));
+    if (syn_partitions_same(p->b->partitions, s->partitions)) return false;
+    if (!begin_in(f, &(search_options){.strategy = SYN_AUTO,
+                                       .opt = s->opt,
+                                       .weight = s->weight,
+                                       .comm = s->weight_comm,
+                                       .price = p->b->price,
+                                       .slack = s->slack,
+                                       .gap = SYN_SEARCH_GAP}))
+        return false;
+    size_t bytes = sizeof *f->unary * (size_t)f->s->problem.n_vars;
+    f->unary = hb_copy(f->arena, f->s->problem.unary, bytes);
+    return true;
+}
+
+static bool begin_fixing(fixing *f, fix_way way)
+{
+    if (way == FIX_EVEN_CUTS) return begin_with_even_cuts(f);
     if (f->s->strategy != SYN_AUTO) return begin_at_strategy(f);
     begin_free(f);
     return true;
 }
 
-// begin: the work before.
-static void fix_in_turn(fixing *f, double begin)
+// begin: the work before; n: phases.
+static void fix_in_turn(fixing *f, double begin, phase n)
 {
     pool *p = f->p;
-    bool any = false; // since they began anew
-    for (phase x = STATES; x < N_PHASES && !enough(f);) {
+    bool any = false;  // was one better since they began anew?
+    bool vain = false; // all else was chosen again, and no plan was better
+    for (phase x = STATES; x < n && !enough(f);) {
         double sec = f->best.sec;
         search_all(f, x);
         bool better = simulate_found(f);
@@ -472,17 +569,20 @@ static void fix_in_turn(fixing *f, double begin)
         bool much = f->best.sec < sec * (1 - SYN_FIX_GAIN);
         if (much) f->work = fmin(begin + SYN_FIX_MOST * f->more, fmax(f->work, p->work + f->more));
         any = any || better;
+        vain = vain || (x == STATES_ANYWHERE && !better);
         x++;
-        // None alone in a second plan of a mesh while another one is ahead.
-        if (is_alone(x) && (f->s->slack || f->as_it_was) && f->best.sec > p->ahead) x++;
-        if (!much && (x < N_PHASES || !any)) continue;
+        if (x == STATES_ANYWHERE && vain) x++;
+        // No state alone in a second plan of a mesh while another one is ahead.
+        if (x == STATES_ALONE && (f->s->slack || f->as_it_was) && f->best.sec > p->ahead) x++;
+        if (!much && (x < n || !any)) continue;
         x = STATES;
         any = false;
     }
 }
 
-bool pool_fix_states(pool *p)
+bool pool_fix_states(pool *p, fix_way way)
 {
+    static const phase phases[] = {STATES_ANYWHERE, N_PHASES, STATES_ALONE};
     const syn_program *before = p->best.program;
     double begin = p->work;
     fixing f = {.p = p, .best = p->best, .s = p->best.space, .far = SYN_FIX_FAR};
@@ -490,14 +590,16 @@ bool pool_fix_states(pool *p)
     // Where nothing is sent all devices do the same.
     bool same = before && t->comm <= 0 && before->mesh->n_ranks > 1,
          waits = before && t->comm - t->hidden >= pool_least_waits(p) * t->total;
-    if (!(waits || same) || pool_out_of_time(p) || was_fixed(p, &f.best)) return false;
+    if (!(waits || same) || pool_out_of_time(p)) return false;
+    if (way == FIX_ALL && was_fixed(p, &f.best)) return false;
     p->b = pool_board_of(p, f.s->mesh);
     if (same) f.far = SYN_FIX_SAME;
     f.more = fmax(SYN_FIX_WORK * (p->work - p->fixing + p->spared), SYN_FIX_LEAST);
     f.work = p->work + f.more;
     f.arena = hb_arena_new();
     p->held = &f.best;
-    if (begin_fixing(&f)) fix_in_turn(&f, begin);
+    if (begin_fixing(&f, way)) fix_in_turn(&f, begin, phases[way]);
+    if (way == FIX_EVEN_CUTS) p->work = begin; // other variants of the step have no less for it
     p->fixing += p->work - begin;
     p->held = NULL;
     hb_arena_free(f.arena);

@@ -78,9 +78,11 @@ typedef struct pool {
     candidate of_strategy;    // the fastest that fits of a strategy but `auto`; none likewise
     const candidate *held;    // must not be forgotten either; NULL: none
     const hb_arena *aside[2]; // nor what lies in these
-    const hb_arena *whole;    // nor the best plan on all devices, while others are looked at
-    double enough;            // least paired_alone of those that fit; 0: none
-    candidate smallest;       // least share, for the message when nothing fits
+    const candidate *also;    // nor the n_also plans here
+    int n_also;
+    const hb_arena *whole; // nor the best plan on all devices, while others are looked at
+    double enough;         // least paired_alone of those that fit; 0: none
+    candidate smallest;    // least share, for the message when nothing fits
     // [with pairs][in two segments] least ratio of an arena's peak to the live bytes that was seen;
     // 0 none
     double waste[2][2];

@@ -506,7 +506,7 @@ static void refuse_all(const planned *p, refusals *s)
 START_TEST(short_stretches_of_an_all_to_all)
 {
     planned p = {0};
-    read_example(&p, "gpt2-tiny", "laptop-peers", 16);
+    read_example(&p, "gpt2-tiny", "laptop-peers", 8);
     hb_diag *d = hb_diag_new(p.a);
     hb_str pin[4] = {HB_STR("transformer.h.*.ln_1=R"), HB_STR("transformer.h.*.attn.c_attn=S(e)"),
                      HB_STR("transformer.h.*.attn.sdpa=S(0)"), HB_STR("transformer.add=R")};
