@@ -565,11 +565,16 @@ pushed()
 # paired PLAN COLLECTIVE FORM: a pair of the collective, inside or outside of a block's function
 paired()
 {
+    has_pair "$@" || fail "no pair of $2, $3: this tests nothing"
+}
+
+has_pair()
+{
     awk -v coll="coll_$2_start" -v form="FORM_$3" '
         /hap_overlap\(/ { inside = 1; text = "" }
         inside { text = text $0 }
         /hap_overlapped\(/ { inside = 0; if (index(text, coll) && text ~ form "[,()]") found = 1 }
-        END { exit !found }' "$work/$1/program.c" || fail "no pair of $2, $3: this tests nothing"
+        END { exit !found }' "$work/$1/program.c"
 }
 
 # joined PLAN: a pair has members whose rows are multiplied together, which a weight below 0 says
@@ -634,8 +639,12 @@ pairs()
     # Rows that go from columns to all ranks; members whose rows are multiplied together.
     tp='--pin transformer.h.*.add*=R --pin transformer.h.*.ln_2*=R --pin transformer.h.*.mlp.c_fc=S(2)'
     tp+=' --pin transformer.h.*.mlp.c_proj*=S(0) --pin transformer.h.*.mlp.act*=S(0)'
-    one b32 examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch 32
-    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 b32 laptop-peers auto $tp --batch 32
+    for batch in 32 28 24 64; do
+        plan crosses examples/gpt2-tiny/graph.json laptop-peers $tp --batch $batch || return
+        has_pair crosses all_to_all PUT && break
+    done
+    one crossed examples/gpt2-tiny/graph.json gpt2-tiny 3 --batch $batch
+    same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 crossed laptop-peers auto $tp --batch $batch
     paired laptop-peers-auto all_to_all PUT
     cluster_of_gaps
     for batch in 17 8 12 20 32; do
