@@ -621,6 +621,7 @@ START_TEST(turns)
     turned(3, 7, 6, 8, 64, HAP_BF16, pairs, back);
     turned(1, 5, 3, 6, 23, HAP_BF16, pairs, back); // no vectors
     turned(2, 9, 4, 32, 4 * 32, HAP_F32, pairs, back);
+    turned(2, 9, 5, 16, 96, HAP_BF16, pairs, back); // heads that no thread's share divides
 }
 END_TEST
 

@@ -652,33 +652,54 @@ __global__ void rotary(int64_t n, int64_t d, view y, view x, view cosine, view s
     }
 }
 
-// The same, vectors of 8 a thread: one of each half, or one of four pairs.
+// The same, vectors of 8 a thread: one of each half, or one of four pairs. `heads` rows that follow
+// each other turn alike: a thread takes every so manieth, up to ROTARY_ROWS, and fetches them all
+// before it turns one.
+enum { ROTARY_ROWS = 4 };
 template <bool PAIRS>
-__global__ void rotary_vec(int64_t n, int64_t d, view y, view x, view cosine, view sine, spread s,
-                           bool back, bool in_place)
+__global__ void rotary_vec(int64_t n, int64_t d, int heads, view y, view x, view cosine, view sine,
+                           spread s, bool back, bool in_place)
 {
     constexpr int H = PAIRS ? 1 : 2;
-    int64_t step = (int64_t)gridDim.x * blockDim.x, each = d / H / 8;
-    for (int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; t < n; t += step) {
-        int64_t i = t / each * d + t % each * 8, at[3];
-        float a[H][8], c[H][8], b[H][8];
-        spread_at<3>(s, i, at);
+    const int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= n) return;
+    const int each = (int)d / H / 8, apart = (heads + ROTARY_ROWS - 1) / ROTARY_ROWS;
+    const int64_t group = t / each, half = d / 2;
+    const int first = (int)(group % apart);
+    const int64_t i = group / apart * heads * d + t % each * 8;
+    const int64_t step_x = heads > 1 ? s.stride[0][s.n - 2] : 0, step_y = in_place ? step_x : d;
+    int64_t at[3];
+    spread_at<3>(s, i, at);
+    const int64_t at_y = in_place ? at[0] : i;
+    raw_vec raw[ROTARY_ROWS][H];
 #pragma unroll
-        for (int h = 0; h < H; h++) {
-            load_vec<8>(x, at[0] + h * (d / 2), a[h]);
-            load_vec<8>(cosine, at[1] + h * (d / 2), c[h]);
-            load_vec<8>(sine, at[2] + h * (d / 2), b[h]);
-        }
-#pragma unroll
-        for (int k = 0; k < 8; k += H == 1 ? 2 : 1) {
-            int q = H == 1 ? k + 1 : k;
-            turn(a[0][k], a[H - 1][q], make_float2(c[0][k], c[H - 1][q]),
-                 make_float2(b[0][k], b[H - 1][q]), back);
-        }
-        if (in_place) i = at[0];
+    for (int k = 0; k < ROTARY_ROWS; k++)
 #pragma unroll
         for (int h = 0; h < H; h++)
-            store_vec<8>(y, i + h * (d / 2), a[h]);
+            if (first + k * apart < heads)
+                fetch_vec(x, at[0] + (first + k * apart) * step_x + h * half, &raw[k][h]);
+    float c[H][8], b[H][8];
+#pragma unroll
+    for (int h = 0; h < H; h++) {
+        load_vec<8>(cosine, at[1] + h * half, c[h]);
+        load_vec<8>(sine, at[2] + h * half, b[h]);
+    }
+#pragma unroll
+    for (int k = 0; k < ROTARY_ROWS; k++) {
+        if (first + k * apart >= heads) break;
+        float a[H][8];
+#pragma unroll
+        for (int h = 0; h < H; h++)
+            unpack_vec(x.type, raw[k][h], a[h]);
+#pragma unroll
+        for (int e = 0; e < 8; e += H == 1 ? 2 : 1) {
+            int q = H == 1 ? e + 1 : e;
+            turn(a[0][e], a[H - 1][q], make_float2(c[0][e], c[H - 1][q]),
+                 make_float2(b[0][e], b[H - 1][q]), back);
+        }
+#pragma unroll
+        for (int h = 0; h < H; h++)
+            store_vec<8>(y, at_y + (first + k * apart) * step_y + h * half, a[h]);
     }
 }
 
@@ -716,12 +737,21 @@ static const char *rotary_at(cuda_context *x, const hap_op_call *c, const cuda_h
     if (y->elements == 0) return NULL;
     bool pairs = c->attr[0].i, vec = all_aligned(c) && d % (pairs ? 8 : 16) == 0;
     if (at) vec = vec && at->b % 8 == 0 && at->s % 8 == 0 && at->h % 8 == 0;
-    int64_t n = y->elements / (!vec ? 2 : pairs ? 8 : 16);
-    auto *run = vec ? (pairs ? rotary_vec<true> : rotary_vec<false>)
-                    : (pairs ? rotary<true> : rotary<false>);
-    run<<<blocks_for(n, THREADS), THREADS, 0, x->stream>>>(
-        n, d, view_of(y), view_of(c->in[0]), view_of(c->in[1]), view_of(c->in[2]), s, c->attr[1].i,
-        at != NULL);
+    view to = view_of(y), from = view_of(c->in[0]), cosine = view_of(c->in[1]),
+         sine = view_of(c->in[2]);
+    if (vec) {
+        const int k = s.n - 2; // of heads, if all have the same tables
+        const bool alike = k >= 0 && s.size[s.n - 1] == d && !s.stride[1][k] && !s.stride[2][k];
+        const int64_t heads = alike ? s.size[k] : 1, takers = ceil_div(heads, ROTARY_ROWS);
+        const int64_t n = y->elements / d / heads * takers * (d / (pairs ? 8 : 16));
+        (pairs ? rotary_vec<true>
+               : rotary_vec<false>)<<<(unsigned)ceil_div(n, THREADS), THREADS, 0, x->stream>>>(
+            n, d, (int)heads, to, from, cosine, sine, s, c->attr[1].i, at != NULL);
+        return launched();
+    }
+    const int64_t n = y->elements / 2;
+    (pairs ? rotary<true> : rotary<false>)<<<blocks_for(n, THREADS), THREADS, 0, x->stream>>>(
+        n, d, to, from, cosine, sine, s, c->attr[1].i, at != NULL);
     return launched();
 }
 
