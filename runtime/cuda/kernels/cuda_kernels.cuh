@@ -300,6 +300,14 @@ __device__ inline float exp_below(int type, float x, float max)
     return type == HAP_F32 ? expf(x - max) : quick_exp2(__fmaf_rn(x, log2_e, -log2_e * max));
 }
 
+// What makes exp_below of 16 bits, and sums of it, those of another maximum: 1 of the same one, and
+// off by the factor of `to` where they were off by that of `from`.
+__device__ inline float exp_moved(float from, float to)
+{
+    constexpr float log2_e = 1.4426950408889634f;
+    return quick_exp2(__fsub_rn(__fmul_rn(log2_e, from), __fmul_rn(log2_e, to)));
+}
+
 // --- random numbers (cpu/ops_kernels.h defines them) ---
 
 __device__ inline uint64_t random_key(const cuda_step *s, int64_t node)

@@ -247,7 +247,7 @@ __global__ __launch_bounds__(CE_WIDE_THREADS, 1) void ce_wide(ce_args t, int n_h
         };
         auto rise = [&](const ce_largest<TYPE> &to) {
             const float top = fmaxf(m, to.value());
-            s *= exp_below(TYPE, m, finite(top));
+            s *= exp_moved(m, finite(top));
             m = top;
         };
 #pragma unroll
@@ -280,7 +280,7 @@ __global__ __launch_bounds__(CE_WIDE_THREADS, 1) void ce_wide(ce_args t, int n_h
         for (int a = 0; a < KEPT; a++)
             if (behind + a * CE_WIDE_THREADS < n8) add(kept[a]);
         const float most = over_block<join_max>(m);
-        s = over_block<join_sum>(s * exp_below(TYPE, m, finite(most)));
+        s = over_block<join_sum>(s * exp_moved(m, finite(most)));
         if (i == 0) store(t.max, row, most), store(t.sum, row, s);
         const ce_row c = t.dx.p ? ce_row_of(t, label, most, s) : ce_row();
         for (int k = again; t.dx.p && k < n8; k += CE_WIDE_THREADS) {
