@@ -40,6 +40,12 @@ bool hap_abort_first_word(void)
     return !said || atomic_exchange(said, 1) == 0;
 }
 
+void hap_abort_let_launcher_speak(void)
+{
+    struct timespec nap = {.tv_sec = 5};
+    nanosleep(&nap, NULL);
+}
+
 void hap_comm_abort(const hap_rank *r, int code)
 {
     hap_beat_quit(r, code);

@@ -9,6 +9,9 @@
 void hap_abort_start(void); // by all ranks together, once MPI has started
 // Is this the first to ask of all the ranks of its host? Before start: yes.
 bool hap_abort_first_word(void);
+// Where this rank only hears that another one is gone: the time (5 s) that the launcher takes to
+// name it and to end this one. A signal handler may call it.
+void hap_abort_let_launcher_speak(void);
 _Noreturn void hap_comm_abort(const hap_rank *r, int code);
 
 #endif

@@ -4,15 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/abort.h"
 #include "core/fail.h"
 #include "cuda/comm/cuda_nccl.h"
 
-void cuda_nccl_check(hap_rank *r, ncclResult_t e, const char *call)
+static void check(hap_rank *r, ncclResult_t e, ncclComm_t c, const char *call)
 {
     if (e == ncclSuccess || e == ncclInProgress) return;
-    const char *detail = ncclGetLastError(NULL);
+    const char *detail = ncclGetLastError(c);
+    if (e == ncclRemoteError) hap_abort_let_launcher_speak(); // another rank is gone: why?
     hap_fail(r, HAP_EXIT_FAILED, "%s: %s%s%.200s", call, ncclGetErrorString(e),
              detail && detail[0] ? ": " : "", detail ? detail : "");
+}
+
+void cuda_nccl_check(hap_rank *r, ncclResult_t e, const char *call)
+{
+    check(r, e, NULL, call);
 }
 
 int cuda_agree(hap_rank *r, int number)
@@ -110,10 +117,7 @@ void cuda_nccl_end(hap_rank *r)
 void cuda_nccl_state(hap_rank *r, ncclComm_t c)
 {
     ncclResult_t state = ncclSuccess;
-    if (ncclCommGetAsyncError(c, &state) != ncclSuccess) return;
-    if (state != ncclSuccess && state != ncclInProgress)
-        hap_fail(r, HAP_EXIT_FAILED, "NCCL: %s: %.200s", ncclGetErrorString(state),
-                 ncclGetLastError(c));
+    if (ncclCommGetAsyncError(c, &state) == ncclSuccess) check(r, state, c, "NCCL");
 }
 
 void cuda_nccl_poll(hap_rank *r)

@@ -457,7 +457,7 @@ static void take_groups(cuda_running_pair *x, const hap_pair *p)
 }
 
 // By puts, in that way.
-void cuda_pair_execute(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done)
+static void by_puts(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done)
 {
     const hap_pair *said = x->p;
     hap_pair q;
@@ -513,7 +513,7 @@ void cuda_pair_run(hap_rank *r, const hap_pair *p, bool alone, cudaEvent_t done)
         return;
     }
     x.s = b->beside;
-    cuda_pair_execute(&x, cuda_pair_choose(&x, done), done);
+    by_puts(&x, cuda_pair_choose(&x, by_puts, done), done);
 }
 
 static void new_stream(hap_rank *r, cudaStream_t *s)

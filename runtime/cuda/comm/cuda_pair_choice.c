@@ -12,13 +12,13 @@
 #include "cuda/comm/cuda_pair_run.h"
 #include "cuda/kernels/tile_gemm.h"
 
-static float seconds_of(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done,
-                        const cudaEvent_t from_to[2])
+static float seconds_of(cuda_running_pair *x, cuda_pair_runner *run, cuda_pair_way way,
+                        cudaEvent_t done, const cudaEvent_t from_to[2])
 {
     float ms;
     cudaStream_t s = x->b->x.stream;
     cuda_pair_ok(x, cudaEventRecord(from_to[0], s), "cudaEventRecord");
-    cuda_pair_execute(x, way, done);
+    run(x, way, done);
     cuda_pair_after(x, s, done);
     cuda_pair_ok(x, cudaEventRecord(from_to[1], s), "cudaEventRecord");
     cuda_pair_ok(x, cudaEventSynchronize(from_to[1]), "cudaEventSynchronize");
@@ -73,8 +73,8 @@ static void settle(cuda_running_pair *x, float *ms, int n)
 
 // Chunks and tiles in turns, there and back; medians. All members take part in as many runs,
 // whatever ways each has.
-static void time_ways(cuda_running_pair *x, const cuda_pair_way way[WAYS], cudaEvent_t done,
-                      float median[WAYS])
+static void time_ways(cuda_running_pair *x, cuda_pair_runner *run, const cuda_pair_way way[WAYS],
+                      cudaEvent_t done, float median[WAYS])
 {
     enum { TURNS = 7 };
     float ms[WAYS][TURNS];
@@ -82,11 +82,11 @@ static void time_ways(cuda_running_pair *x, const cuda_pair_way way[WAYS], cudaE
     for (int i = 0; i < 2; i++)
         cuda_pair_ok(x, cudaEventCreate(&from_to[i]), "cudaEventCreate");
     for (int i = 0; i < WAYS; i++) // warm
-        seconds_of(x, way[i], done, from_to);
+        seconds_of(x, run, way[i], done, from_to);
     for (int t = 0; t < TURNS; t++)
         for (int i = 0; i < WAYS; i++) {
             int k = t % 2 ? WAYS - 1 - i : i;
-            ms[k][t] = seconds_of(x, way[k], done, from_to);
+            ms[k][t] = seconds_of(x, run, way[k], done, from_to);
         }
     for (int i = 0; i < 2; i++)
         cudaEventDestroy(from_to[i]);
@@ -116,7 +116,7 @@ static void say_ways(const cuda_running_pair *x, const cuda_pair_way way[WAYS],
 
 // What is planned is kept unless something else is quicker by a margin: between chunks, list and
 // list by stores by the slowest rank, of the list's other forms by each.
-static cuda_pair_way quickest(cuda_running_pair *x, cudaEvent_t done)
+static cuda_pair_way quickest(cuda_running_pair *x, cuda_pair_runner *run, cudaEvent_t done)
 {
     const float worth = CUDA_PAIR_WORTH / 100.0f;
     const bool planned = x->p->tiles.how & HAP_TILE_FIRST;
@@ -126,7 +126,7 @@ static cuda_pair_way quickest(cuda_running_pair *x, cudaEvent_t done)
     if (cuda_agree(x->r, tiled ? -1 : 0) == 0) return way[0]; // on no rank
     const int first = way[1].stores ? 2 : 1;                  // of those by copies
     int best = first;
-    time_ways(x, way, done, ms);
+    time_ways(x, run, way, done, ms);
     for (int i = 1, late = cuda_put_late(x->r) != NULL; i < WAYS && late; i++)
         ms[i] = INFINITY;
     for (int i = first + 1; i < WAYS; i++)
@@ -139,7 +139,7 @@ static cuda_pair_way quickest(cuda_running_pair *x, cudaEvent_t done)
     return way[best];
 }
 
-cuda_pair_way cuda_pair_choose(cuda_running_pair *x, cudaEvent_t done)
+cuda_pair_way cuda_pair_choose(cuda_running_pair *x, cuda_pair_runner *run, cudaEvent_t done)
 {
     const hap_cuda_options *o = &x->r->opt.cuda;
     cuda_pair_way way[WAYS] = {{0}};
@@ -150,7 +150,7 @@ cuda_pair_way cuda_pair_choose(cuda_running_pair *x, cudaEvent_t done)
     if (o->tiles == HAP_CUDA_tiles_all || (o->tiles == HAP_CUDA_tiles_plan && first))
         way[0] = way[ways_of(x, way) > 1 ? 1 : 0];
     else if (o->tiles == HAP_CUDA_tiles_on && said && o->tune == HAP_CUDA_tune_on && !x->b->warm)
-        way[0] = quickest(x, done);
+        way[0] = quickest(x, run, done);
     else
         return way[0];
     cuda_pair_way_put(x->r, x->p, x->alone, way[0]);

@@ -48,11 +48,11 @@ char *cuda_pair_row(const cuda_running_pair *x, const hap_tensor *t, int64_t row
 // read where they come from.
 void cuda_pair_multiply(const cuda_running_pair *x, int k, int n);
 
-// --- cuda_pair.c: by puts, in that way
-void cuda_pair_execute(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done);
+// Runs a pair in a way.
+typedef void cuda_pair_runner(cuda_running_pair *x, cuda_pair_way way, cudaEvent_t done);
 
-// --- cuda_pair_choice.c: the way that is kept, found in the first pass
-cuda_pair_way cuda_pair_choose(cuda_running_pair *x, cudaEvent_t done);
+// --- cuda_pair_choice.c: the way that is kept, found in the first pass with runs by `run`
+cuda_pair_way cuda_pair_choose(cuda_running_pair *x, cuda_pair_runner *run, cudaEvent_t done);
 
 // --- cuda_pair_nccl.c: point to point, among ranks that are no peers
 void cuda_pair_consume_by_nccl(const cuda_running_pair *x, cudaEvent_t done);
