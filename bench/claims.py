@@ -104,13 +104,13 @@ RUNS = [
         Claim("kept sets of devices that are missed", r"(\d+) of \d+ kept cases are missed", 0, LESS, 0),
     ]),
     Run("gpu", f"{SPEED} gpt2,bert,qwen", [
-        *model("gpt2", 53.9, 1.448, 1.45),
+        *model("gpt2", 53.1, 1.493, 1.45),
         *model("bert", 13.5, 1.58, 1.55),
-        *model("qwen", 103.6, 1.284, 1.35),
+        *model("qwen", 102.6, 1.291, 1.35),
     ]),
     Run("gpu", f"{SPEED} llama,t5,vit", [
-        *model("llama", 246.2, 1.173, 1.15),
-        *model("t5", 48.4, 1.192, 1.1),
+        *model("llama", 227.5, 1.229, 1.15),
+        *model("t5", 49.0, 1.212, 1.1),
         *model("vit", 17.6, 1.767, 1.3),
     ]),
     Run("gpu", f"{SPEED} vgg19,resnet50,convnext", [
@@ -118,7 +118,7 @@ RUNS = [
         *model("resnet50", 34.2, 1.148, 1.0),
         *model("convnext", 29.0, 1.057, 1.05),
     ]),
-    Run("gpu", f"{SPEED} long", model("long", 297.4, 1.351)),
+    Run("gpu", f"{SPEED} long", model("long", 286.6, 1.397)),
     Run("gpu", f"{GPU} --gpus 1 text", [
         Claim("2000 steps on a text, loss at the end", r"steps 1800 to 1999: hapc ([\d.]+)", 5.3227),
         Claim("2000 steps on a text, evaluation at the end", r"evaluation at 2000: hapc ([\d.]+)", 5.6972),
