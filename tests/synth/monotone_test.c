@@ -479,6 +479,16 @@ static const struct kept {
      "open: all blocks computed again"},
     {555145, 1.035, true, "open: two of six blocks computed again in two micro-batches"},
     {4276, SLOWER, true, "on eight of nine devices the bound led to a plan, on seven to none"},
+    {1000900001821, SLOWER, true,
+     "beside a state that was fixed all was chosen again, and what had hidden did no more"},
+    {1000910001425, SLOWER, false, "the same, in micro-batches"},
+    {1000900001440, SLOWER, false, "the same, of an update"},
+    {1000900002211, SLOWER, true, "the same, on a faster link"},
+    {1000910000454, 1.09, false,
+     "open: the four plans that are finished are of three of six devices each"},
+    {1000900000660, 1.315, true,
+     "open: of two machines whose memory is tight, parameters stay cut by the rows' ratios over all "
+     "devices; evenly inside machines they fit, too"},
 };
 
 // What the worse problem's step took when an open cause was noted, ms. Where it got quicker since,
