@@ -16,9 +16,12 @@
 //     SECONDS
 //                                     of processor time that a plan may take
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tests/support/cases.h"
 #include "tests/support/problem.h"
@@ -550,6 +553,8 @@ int main(int argc, char **argv)
         return violation(&t) != NULL;
     }
     if (argc > 5 && strcmp(argv[1], "--list") == 0) problem_seconds = atoi(argv[5]);
+    if (argc > 4 && strcmp(argv[1], "--list") == 0 && mkdir(argv[4], 0777) != 0 && errno != EEXIST)
+        return printf("%s: no folder to write to\n", argv[4]), 1;
     if (argc > 4 && strcmp(argv[1], "--list") == 0)
         return sweep(atoi(argv[2]), problem_number(argv[3]), argv[4], true);
     bool night = test_cases(0, 0, 1) == 1, strict = argc > 1 || night;
