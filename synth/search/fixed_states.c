@@ -6,6 +6,7 @@
 
 #include "synth/search/boards.h"
 #include "synth/search/live_bound.h"
+#include "synth/search/slack.h"
 #include "synth/space/space_solve.h"
 
 // What may be fixed: the state that a parameter is kept in, the sharding of its update, or that of
@@ -521,8 +522,28 @@ static bool begin_at_strategy(fixing *f)
                                          .gap = SYN_SEARCH_GAP});
 }
 
+// Searches at the cuts of p->b in which transfers of a plan that may hide cost little.
+static void hide_at_cuts(pool *p, const candidate *plan)
+{
+    static const double price[] = {SYN_HIDDEN, SYN_HIDDEN_LATER};
+    const syn_space *s = plan->space;
+    for (size_t i = 0; i < sizeof price / sizeof *price && !pool_out_of_time(p); i++) {
+        search_options o = {
+            .strategy = SYN_AUTO,
+            .opt = s->opt,
+            .weight = s->weight,
+            .comm = 1,
+            .price = p->b->price,
+            .slack = syn_slack_of(p->arena, plan->program, s->kinds, price[i], false, false),
+            .gap = SYN_SEARCH_GAP};
+        candidate found;
+        if (!pool_search_within_memory(p, &o, plan, &found)) return;
+    }
+}
+
 // The space with even cuts beside the plan's own: what gradients are reduced and scattered by, and
-// parameters gathered from, in the least time need not be what is computed by or fits.
+// parameters gathered from, in the least time need not be what is computed by or fits. Where memory
+// is dear they may leave more of it for what hides.
 static bool begin_with_even_cuts(fixing *f)
 {
     pool *p = f->p;
@@ -534,6 +555,13 @@ static bool begin_with_even_cuts(fixing *f)
     *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
     syn_partitions_add_ranks(p->arena, p->b->partitions, p->b->mesh, -1, even, HB_STR("even"));
     if (syn_partitions_same(p->b->partitions, s->partitions)) return false;
+    if (s->memory_price) hide_at_cuts(p, &f->best);
+    if (p->best.program != f->best.program) {
+        f->best = p->best;
+        f->s = f->best.space;
+        begin_free(f);
+        return true;
+    }
     if (!begin_in(f, &(search_options){.strategy = SYN_AUTO,
                                        .opt = s->opt,
                                        .weight = s->weight,
