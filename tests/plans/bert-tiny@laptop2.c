@@ -3,9 +3,9 @@
 //   hapc examples/bert-tiny/graph.json clusters/laptop2.yaml -o bert-tiny@laptop2 -q
 //
 //   ranks      0 cpu4, 1 cpu3
-//   predicted  4.58 ms a step: 4.53 computing or idle, 0.443 communication, of it 0.395 hidden; at
+//   predicted  4.58 ms a step: 4.53 computing or idle, 0.486 communication, of it 0.433 hidden; at
 //              least 3.99; by datasheet formulas
-//   memory     3.45 MiB, 2.47 MiB on {cpu4, cpu3}
+//   memory     3.46 MiB, 2.56 MiB on {cpu4, cpu3}
 //   input      graph 5ffbb2b756fd80f4, cluster 8851bf650c8a0795; strategy auto
 //
 // Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] is whole on
@@ -18,11 +18,12 @@
 
 // Cuts: axis of the mesh, size, entries of each coordinate; and who chose them.
 static const hap_cuts cuts[] = {
-    HAP_CUT("rows",    0,   8,   5,   3),                     // compute
-    HAP_CUT("vocab",   0, 199, 153,  46),                     // compute
-    HAP_CUT("cut_64",  0,  64,  37,  27),                     // compute
-    HAP_CUT("heads",   0,   4,   2,   2),                     // compute
-    HAP_CUT("cut_192", 0, 192, 110,  82),                     // compute
+    HAP_CUT("rows",     0,   8,   5,   3),                    // compute
+    HAP_CUT("vocab",    0, 199, 138,  61),                    // compute
+    HAP_CUT("cut_64",   0,  64,  37,  27),                    // compute
+    HAP_CUT("heads",    0,   4,   2,   2),                    // compute
+    HAP_CUT("head_dim", 0,  16,   9,   7),                    // compute
+    HAP_CUT("cut_192",  0, 192, 110,  82),                    // compute
 };
 
 #include "buffers.h"
@@ -50,10 +51,10 @@ int main(int argc, char **argv)
         loss_backward(r);                                     //                               0.303
         for (int i = 2; i >= 0; i--)
             encoder_layer_backward(r, i);                     //                                2.44
-        embeddings_backward(r);                               //                               0.065
-        update(r);                                            //                               0.039
+        embeddings_backward(r);                               //                               0.064
+        update(r);                                            //                               0.036
         for (int i = 0; i < 3; i++)
-            encoder_layer_update(r, i);                       //                               0.272
+            encoder_layer_update(r, i);                       //                               0.266
         update_2(r);                                          //                               0.014
         for (int i = 0; i < 3; i++)
             encoder_layer_wait(r, i);
@@ -179,7 +180,7 @@ static void loss_backward(hap_rank *r)
     op_linear_dw(r, cls_predictions_decoder_dw, ce_sum_dx,
         cls_predictions_transform_LayerNorm);                 // y = sum rows a' b  [199 64]+  0.086
     cls_predictions_decoder_dw_by_vocab_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED,
-        1, &cls_predictions_decoder_dw_by_vocab, &cls_predictions_decoder_dw, NULL); //        0.020
+        1, &cls_predictions_decoder_dw_by_vocab, &cls_predictions_decoder_dw, NULL); //        0.019
     op_sum(r, cls_predictions_decoder_db, ce_sum_dx, HAP_INTS(0, 1), false); // [199]+         0.011
     op_norm_bwd_stats(r, cls_predictions_transform_LayerNorm_sum_u,
         cls_predictions_transform_LayerNorm_sum_ux, cls_predictions_decoder_dx,
@@ -292,8 +293,9 @@ static void encoder_layer_backward(hap_rank *r, int i)
         b->attention_self_key_dx);                            // y = a + b                     0.011
     op_linear_dw(r, b->attention_self_key_dw, b->attention_self_reshape_2_dx,
         encoder_layer_output_LayerNorm[i]);                   // y = sum rows a' b  [64 64]+   0.028
-    encoder_layer_attention_self_key_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
-        FORM_EVEN, 1, &b->attention_self_key_dw_by_heads, &b->attention_self_key_dw, NULL); // 0.007
+    encoder_layer_attention_self_key_dw_by_head_dim_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_PADDED, 1, &b->attention_self_key_dw_by_head_dim, &b->attention_self_key_dw,
+        b->attention_self_key_dw_by_head_dim_scratch);        // + -> @head_dim  16.0 KiB      0.012
     op_sum(r, b->attention_self_key_db, b->attention_self_reshape_2_dx, HAP_INTS(0, 1), false);
     op_transpose(r, b->attention_self_transpose_dx, b->attention_self_sdpa_dq,
         HAP_INTS(0, 2, 1, 3));                                // y = x'  [8@rows 32 4 16]      0.007
@@ -303,8 +305,9 @@ static void encoder_layer_backward(hap_rank *r, int i)
         b->attention_self_query_dx);                          // y = a + b                     0.011
     op_linear_dw(r, b->attention_self_query_dw, b->attention_self_reshape_dx,
         encoder_layer_output_LayerNorm[i]);                   // y = sum rows a' b  [64 64]+   0.028
-    encoder_layer_attention_self_query_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
-        FORM_EVEN, 1, &b->attention_self_query_dw_by_heads, &b->attention_self_query_dw, NULL);
+    encoder_layer_attention_self_query_dw_by_head_dim_ready[i] = coll_reduce_scatter_start(r,
+        AXIS(0), FORM_PADDED, 1, &b->attention_self_query_dw_by_head_dim,
+        &b->attention_self_query_dw, b->attention_self_query_dw_by_head_dim_scratch); //       0.012
     op_sum(r, b->attention_self_query_db, b->attention_self_reshape_dx, HAP_INTS(0, 1), false);
 }
 
@@ -375,22 +378,22 @@ static void embeddings_backward(hap_rank *r)
     op_embedding_bwd(r, embeddings_token_type_embeddings_dw, embeddings_LayerNorm_dx_all,
         embeddings_token_type_embeddings_const, 2);           // y[b] += a  [2 64]             0.008
     op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx_all, input_ids,
-        199);                                                 // y[b] += a  [199@vocab 64]     0.009
-    hap_wait(r, cls_predictions_decoder_dw_by_vocab_ready);   // 0.020 hidden
+        199);                                                 // y[b] += a  [199@vocab 64]     0.010
+    hap_wait(r, cls_predictions_decoder_dw_by_vocab_ready);   // 0.019 hidden
     op_add(r, embeddings_word_embeddings_dsum, cls_predictions_decoder_dw_by_vocab,
-        embeddings_word_embeddings_dw);                       // y = a + b                     0.010
+        embeddings_word_embeddings_dw);                       // y = a + b                     0.009
 }
 
 static void update(hap_rank *r)
 {
     hap_cut(r, embeddings_word_embeddings_weight_by_vocab,
-        embeddings_word_embeddings_weight);                   // [199@vocab 64]                0.006
+        embeddings_word_embeddings_weight);                   // [199@vocab 64]                0.005
     op_adam(r, embeddings_word_embeddings_weight_by_vocab, embeddings_word_embeddings_weight_m,
         embeddings_word_embeddings_weight_v, embeddings_word_embeddings_dsum, NULL, 1, 0.9, 0.95,
-        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.022
+        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.020
     embeddings_word_embeddings_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
         &embeddings_word_embeddings_weight, &embeddings_word_embeddings_weight_by_vocab,
-        NULL);                                                // @vocab -> whole  49.8 KiB     0.015
+        NULL);                                                // @vocab -> whole  49.8 KiB     0.014
     op_adam(r, embeddings_token_type_embeddings_weight, embeddings_token_type_embeddings_weight_m,
         embeddings_token_type_embeddings_weight_v, embeddings_token_type_embeddings_dw, NULL, 1,
         0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c  [2 64]    0.001
@@ -405,28 +408,30 @@ static void update(hap_rank *r)
         embeddings_LayerNorm_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); //                   0.001
 }
 
-// One of the 3 blocks bert.encoder.layer.*                   //                               0.091
+// One of the 3 blocks bert.encoder.layer.*                   //                               0.089
 static void encoder_layer_update(hap_rank *r, int i)
 {
     const encoder_layer_block *b = &encoder_layer[i];
-    hap_cut(r, b->attention_self_query_weight_by_heads, b->attention_self_query_weight); //    0.002
-    hap_wait(r, encoder_layer_attention_self_query_dw_by_heads_ready[i]); // 0.007 hidden
-    op_adam(r, b->attention_self_query_weight_by_heads, b->attention_self_query_weight_m,
-        b->attention_self_query_weight_v, b->attention_self_query_dw_by_heads, NULL, 1, 0.9, 0.95,
-        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.007
+    hap_cut(r, b->attention_self_query_weight_by_head_dim, b->attention_self_query_weight); // 0.002
+    hap_wait(r, encoder_layer_attention_self_query_dw_by_head_dim_ready[i]); // 0.012 hidden
+    op_adam(r, b->attention_self_query_weight_by_head_dim, b->attention_self_query_weight_m,
+        b->attention_self_query_weight_v, b->attention_self_query_dw_by_head_dim, NULL, 1, 0.9,
+        0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c            0.006
     encoder_layer_attention_self_query_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
-        FORM_EVEN, 1, &b->attention_self_query_weight, &b->attention_self_query_weight_by_heads,
-        NULL);                                                // @heads -> whole  16.0 KiB     0.007
+        FORM_SENDRECV, 1, &b->attention_self_query_weight,
+        &b->attention_self_query_weight_by_head_dim,
+        b->attention_self_query_weight_scratch);              // @head_dim -> whole  16.0 KiB  0.010
     op_adam(r, b->attention_self_query_bias, b->attention_self_query_bias_m,
         b->attention_self_query_bias_v, b->attention_self_query_db_all, NULL, 1, 0.9, 0.95, 1e-08,
         0, true);                                             // a -= lr b / sqrt c  [64]      0.001
-    hap_cut(r, b->attention_self_key_weight_by_heads, b->attention_self_key_weight); //        0.002
-    hap_wait(r, encoder_layer_attention_self_key_dw_by_heads_ready[i]); // 0.007 hidden
-    op_adam(r, b->attention_self_key_weight_by_heads, b->attention_self_key_weight_m,
-        b->attention_self_key_weight_v, b->attention_self_key_dw_by_heads, NULL, 1, 0.9, 0.95,
-        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.007
-    encoder_layer_attention_self_key_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_EVEN,
-        1, &b->attention_self_key_weight, &b->attention_self_key_weight_by_heads, NULL); //    0.007
+    hap_cut(r, b->attention_self_key_weight_by_head_dim, b->attention_self_key_weight); //     0.002
+    hap_wait(r, encoder_layer_attention_self_key_dw_by_head_dim_ready[i]); // 0.012 hidden
+    op_adam(r, b->attention_self_key_weight_by_head_dim, b->attention_self_key_weight_m,
+        b->attention_self_key_weight_v, b->attention_self_key_dw_by_head_dim, NULL, 1, 0.9, 0.95,
+        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.006
+    encoder_layer_attention_self_key_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
+        FORM_SENDRECV, 1, &b->attention_self_key_weight, &b->attention_self_key_weight_by_head_dim,
+        b->attention_self_key_weight_scratch);                // @head_dim -> whole  16.0 KiB  0.010
     op_adam(r, b->attention_self_key_bias, b->attention_self_key_bias_m,
         b->attention_self_key_bias_v, b->attention_self_key_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c  [64]      0.001
@@ -506,14 +511,14 @@ static void update_2(hap_rank *r)
         NULL, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c            0.001
     op_adam(r, cls_predictions_bias, cls_predictions_bias_m, cls_predictions_bias_v,
         cls_predictions_decoder_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); // [199]          0.002
-    hap_wait(r, embeddings_word_embeddings_weight_ready);     // 0.015 hidden
+    hap_wait(r, embeddings_word_embeddings_weight_ready);     // 0.014 hidden
 }
 
 // One of the 3 blocks bert.encoder.layer.*
 static void encoder_layer_wait(hap_rank *r, int i)
 {
-    hap_wait(r, encoder_layer_attention_self_query_weight_ready[i]); // 0.007 hidden
-    hap_wait(r, encoder_layer_attention_self_key_weight_ready[i]); // 0.007 hidden
+    hap_wait(r, encoder_layer_attention_self_query_weight_ready[i]); // 0.010 hidden
+    hap_wait(r, encoder_layer_attention_self_key_weight_ready[i]); // 0.010 hidden
     hap_wait(r, encoder_layer_attention_self_value_weight_ready[i]); // 0.007 hidden
     hap_wait(r, encoder_layer_attention_output_dense_weight_ready[i]); // 0.007 hidden
     hap_wait(r, encoder_layer_intermediate_dense_weight_ready[i]); // 0.012 hidden

@@ -5,9 +5,9 @@
 //     gpt2-tiny@laptop-peers-pairs -q
 //
 //   ranks      0 cpu4, 1 cpu3, 2 cpu2
-//   predicted  4.25 ms a step: 3.43 computing or idle, 1.53 communication, of it 0.704 hidden; at
+//   predicted  3.70 ms a step: 3.48 computing or idle, 1.20 communication, of it 0.974 hidden; at
 //              least 2.62; by datasheet formulas
-//   memory     2.87 MiB, 2.59 MiB, 2.10 MiB on {cpu4, cpu3, cpu2}
+//   memory     2.93 MiB, 2.71 MiB, 2.14 MiB on {cpu4, cpu3, cpu2}
 //   input      graph a94a3bb305aca178, cluster cf6d4e2bb24569e8; strategy auto
 //
 // Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] is whole on
@@ -20,21 +20,21 @@
 
 // Cuts: axis of the mesh, size, entries of each coordinate; and who chose them.
 static const hap_cuts cuts[] = {
-    HAP_CUT("rows",      0,   8,  3,  3,  2),                 // compute
-    HAP_CUT("vocab",     0, 211, 94, 73, 44),                 // compute
-    HAP_CUT("cut_3",     0,   3,  1,  1,  1),                 // compute
-    HAP_CUT("heads",     0,   4,  2,  1,  1),                 // compute
-    HAP_CUT("cut_64",    0,  64, 24, 24, 16),                 // lp
-    HAP_CUT("cut_192",   0, 192, 89, 64, 39),                 // lp
-    HAP_CUT("cut_64_lp", 0,  64, 57,  7,  0),                 // lp
+    HAP_CUT("rows",        0,   8,   3,   3,   2),            // compute
+    HAP_CUT("vocab",       0, 211, 103,  64,  44),            // compute
+    HAP_CUT("cut_64",      0,  64,  27,  26,  11),            // compute
+    HAP_CUT("cut_192",     0, 192,  49,  97,  46),            // compute
+    HAP_CUT("cut_64_lp",   0,  64,  24,  24,  16),            // lp
+    HAP_CUT("cut_192_lp",  0, 192,  86,  64,  42),            // lp
+    HAP_CUT("cut_64_lp_2", 0,  64,  37,  12,  15),            // lp
 };
 
 #include "buffers.h"
 
 static void wte_forward(hap_rank *r), h_forward(hap_rank *r, int i), loss_forward(hap_rank *r),
-    loss_backward(hap_rank *r), h_backward(hap_rank *r, int i), wte_backward(hap_rank *r),
-    norm(hap_rank *r), h_norm(hap_rank *r, int i), update(hap_rank *r),
-    h_update(hap_rank *r, int i), update_2(hap_rank *r), h_wait(hap_rank *r, int i);
+    backward(hap_rank *r), norm(hap_rank *r), h_2_norm(hap_rank *r, int i), norm_2(hap_rank *r),
+    h_2_norm_2(hap_rank *r, int i), update(hap_rank *r), h_update(hap_rank *r, int i),
+    update_2(hap_rank *r), h_wait(hap_rank *r, int i);
 
 int main(int argc, char **argv)
 {
@@ -48,19 +48,19 @@ int main(int argc, char **argv)
     while (hap_next_step(r)) {
         wte_forward(r);                                       //                               0.018
         for (int i = 0; i < 3; i++)
-            h_forward(r, i);                                  //                                1.01
-        loss_forward(r);                                      //                               0.116
-        loss_backward(r);                                     //                               0.189
-        for (int i = 2; i >= 1; i--)
-            h_backward(r, i);                                 //                                1.24
-        wte_backward(r);                                      //                               0.659
-        norm(r);                                              //                               0.007
-        for (int i = 0; i < 2; i++)
-            h_norm(r, i);                                     //                               0.063
-        update(r);                                            //                               0.064
-        for (int i = 0; i < 2; i++)
-            h_update(r, i);                                   //                               0.144
-        update_2(r);                                          //                               0.075
+            h_forward(r, i);                                  //                               0.991
+        loss_forward(r);                                      //                               0.115
+        backward(r);                                          //                                2.05
+        norm(r);                                              //                               0.043
+        for (int i = 0; i < 3; i++)
+            h_2_norm(r, i);                                   //                               0.009
+        norm_2(r);                                            //                               0.032
+        for (int i = 0; i < 3; i++)
+            h_2_norm_2(r, i);                                 //                               0.009
+        update(r);                                            //                               0.065
+        for (int i = 0; i < 3; i++)
+            h_update(r, i);                                   //                               0.256
+        update_2(r);                                          //                               0.003
         for (int i = 0; i < 3; i++)
             h_wait(r, i);
     }
@@ -76,7 +76,7 @@ static void wte_forward(hap_rank *r)
     op_add(r, h_add_2[0], wte, wpe);                          // y = a + b  [8@rows 32 64]     0.007
 }
 
-// One of the 3 blocks transformer.h.*                        //                               0.335
+// One of the 3 blocks transformer.h.*                        //                               0.330
 static void h_forward(hap_rank *r, int i)
 {
     const h_block *b = &h[i];
@@ -108,25 +108,25 @@ static void h_forward(hap_rank *r, int i)
         1e-05);                                               // [8@rows 32 64]                0.006
 
     // mlp
-    hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight);   // [64 192@cut_192]              0.004
-    hap_cut(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias);       // [192@cut_192]                 0.001
-    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}}); //                        0.064
+    hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight);   // [64 192@cut_192_lp]           0.004
+    hap_cut(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias);       // [192@cut_192_lp]              0.001
+    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}}); //                        0.062
     hap_event *e_ln_2_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &b->ln_2_all,
         &b->ln_2, NULL);                                      // @rows -> whole  64.0 KiB      0.027
     hap_wait(r, e_ln_2_all);                                  // 0.027 hidden
     op_linear(r, b->mlp_c_fc, b->ln_2_all, b->mlp_c_fc_weight_cut, b->mlp_c_fc_bias_cut,
-        HAP_NN);                                              // [8 32 192@cut_192]            0.062
+        HAP_NN);                                              // [8 32 192@cut_192_lp]         0.060
     hap_overlapped(r);
     op_gelu(r, b->mlp_act, b->mlp_c_fc, true);                // y = gelu x                    0.015
-    hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192 64]            0.004
+    hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192_lp 64]         0.004
     hap_partial(r, AXIS(0), b->mlp_c_proj_bias_part, b->mlp_c_proj_bias); // whole -> +  [64]+ 0.001
-    hap_overlap(r, 3, (const int64_t[][3]){{1, 1}, {2, 1}, {0, 1}}); //                        0.076
+    hap_overlap(r, 3, (const int64_t[][3]){{1, 1}, {2, 1}, {0, 1}}); //                        0.074
     op_linear(r, b->mlp_c_proj, b->mlp_act, b->mlp_c_proj_weight_cut, b->mlp_c_proj_bias_part,
-        HAP_NN);                                              // y = a b + c  [8 32 64]+       0.062
+        HAP_NN);                                              // y = a b + c  [8 32 64]+       0.060
     hap_event *e_mlp_c_proj_by_rows = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->mlp_c_proj_by_rows, &b->mlp_c_proj, b->mlp_c_proj_by_rows_scratch); // 64.0 KiB    0.039
     hap_overlapped(r);
-    hap_wait(r, e_mlp_c_proj_by_rows);                        // 0.006 hidden
+    hap_wait(r, e_mlp_c_proj_by_rows);                        // 0.005 hidden
     op_add(r, h_add_2[i + 1], b->add, b->mlp_c_proj_by_rows); // y = a + b                     0.009
 }
 
@@ -145,8 +145,7 @@ static void loss_forward(hap_rank *r)
     op_row_expsum(r, ce_sum_expsum, lm_head, ce_sum_max);     // y = sum exp(a - b)            0.010
     hap_cut(r, slice_by_rows, slice);                         // whole -> @rows                0.001
     op_target_logit(r, ce_sum_target, lm_head, slice_by_rows, -100); // y = a[label]           0.001
-    hap_cut(r, slice_by_rows_2, slice);                       // whole -> @rows                0.001
-    op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, slice_by_rows_2, -100); // 0.001
+    op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, slice_by_rows, -100); //   0.001
     hap_event *e_ce_sum_all = coll_all_reduce_start(r, AXIS(0), FORM_PUT(2), 1, &ce_sum_all,
         &ce_sum, ce_sum_all_scratch);                         // + -> whole  []  4 B           0.024
     op_count(r, count, slice, -100);                          // y = count x                   0.001
@@ -154,300 +153,395 @@ static void loss_forward(hap_rank *r)
     op_div(r, loss, ce_sum_all, count);                       // y = a / b                     0.001
 }
 
-static void loss_backward(hap_rank *r)
+static void backward(hap_rank *r)
 {
     // loss
     op_full(r, loss_seed, (hap_ints){0, NULL}, 1, HAP_F32);   // y = 1  []                     0.001
     op_div(r, loss_da, loss_seed, count);                     // y = a / b                     0.001
-
-    // ce_sum
-    hap_cut(r, slice_by_rows_3, slice);                       // whole -> @rows  [8@rows 32]   0.001
-    op_ce_bwd(r, ce_sum_dx, lm_head, ce_sum_max, ce_sum_expsum, slice_by_rows_3, loss_da,
-        -100);                                                // [8@rows 32 211]               0.018
+    op_ce_bwd(r, ce_sum_dx, lm_head, ce_sum_max, ce_sum_expsum, slice_by_rows, loss_da, -100);
 
     // lm_head
+    hap_event *e_ce_sum_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &ce_sum_dx_all,
+        &ce_sum_dx, NULL);                                    // @rows -> whole  211 KiB       0.057
     op_linear(r, lm_head_dx, ce_sum_dx, wte_weight, NULL, HAP_NN); // y = a b  [8@rows 32 64]  0.073
-    op_linear_dw(r, lm_head_dw, ce_sum_dx, ln_f);             // y = sum rows a' b  [211 64]+  0.073
-    lm_head_dw_by_vocab_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
-        &lm_head_dw_by_vocab, &lm_head_dw, lm_head_dw_by_vocab_scratch); // 52.8 KiB           0.039
+    hap_event *e_ln_f_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &ln_f_all, &ln_f,
+        NULL);                                                // @rows -> whole  64.0 KiB      0.027
+    hap_wait(r, e_ce_sum_dx_all);                             // 0.051 hidden
+    hap_cut(r, ce_sum_dx_by_vocab, ce_sum_dx_all);            // [8 32 211@vocab]              0.014
+    hap_wait(r, e_ln_f_all);
+    op_linear_dw(r, lm_head_dw, ce_sum_dx_by_vocab, ln_f_all); // [211@vocab 64]               0.071
 
     // ln_f
     op_norm_bwd_stats(r, ln_f_sum_u, ln_f_sum_ux, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2,
         ln_f_weight, 1e-05);                                  // [8@rows 32]                   0.006
-    op_norm_bwd(r, h_ln_1_dsum[2], lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2, ln_f_sum_u,
-        ln_f_sum_ux, ln_f_weight, 1e-05);                     // [8@rows 32 64]                0.009
-    op_norm_bwd_params(r, ln_f_dw, ln_f_db, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2,
-        1e-05);                                               // y, y1 = dweight, dbias  [64]+ 0.006
-}
-
-// One of 2 of the 3 blocks transformer.h.*                   //                               0.622
-static void h_backward(hap_rank *r, int i)
-{
-    const h_block *b = &h[i];
-    hap_cut(r, b->mlp_c_proj_weight_cut_2, b->mlp_c_proj_weight); // [192@cut_192 64]          0.004
-    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}}); //                        0.064
-    hap_event *e_ln_f_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &b->ln_f_dx_all,
-        &h_ln_1_dsum[i], NULL);                               // @rows -> whole  64.0 KiB      0.027
+    op_norm_bwd(r, ln_f_dx, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2, ln_f_sum_u, ln_f_sum_ux,
+        ln_f_weight, 1e-05);                                  // [8@rows 32 64]                0.009
+    op_norm_bwd_params(r, ln_f_dw, ln_f_db, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2, 1e-05);
+    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}}); //                        0.062
+    hap_event *e_ln_f_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &ln_f_dx_all,
+        &ln_f_dx, NULL);                                      // @rows -> whole  64.0 KiB      0.027
     hap_wait(r, e_ln_f_dx_all);                               // 0.027 hidden
 
-    // mlp
-    op_linear(r, b->mlp_c_proj_dx, b->ln_f_dx_all, b->mlp_c_proj_weight_cut_2, NULL,
-        HAP_NT);                                              // y = a b'  [8 32 192@cut_192]  0.062
+    // h.2.mlp
+    op_linear(r, h_2_mlp_c_proj_dx, ln_f_dx_all, h[2].mlp_c_proj_weight_cut, NULL, HAP_NT); // 0.060
     hap_overlapped(r);
-    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_f_dx_all); // [192@cut_192 64]         0.062
-    op_sum(r, b->mlp_c_proj_db, b->ln_f_dx_all, HAP_INTS(0, 1), false); // y = sum x  [64]     0.011
-    op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, b->mlp_c_fc, true); // [8 32 192@cut_192]  0.022
-    hap_cut(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight); // [64 192@cut_192]              0.004
-    op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight_cut_2, NULL, HAP_NT); //    0.062
-    hap_event *e_mlp_c_fc_dx_by_rows = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
-        &b->mlp_c_fc_dx_by_rows, &b->mlp_c_fc_dx, b->mlp_c_fc_dx_by_rows_scratch); // 64.0 KiB 0.039
-    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2_all, b->mlp_act_dx); // [64 192@cut_192]           0.062
-    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // [192@cut_192]          0.008
-    hap_wait(r, e_mlp_c_fc_dx_by_rows);                       // 0.039 hidden
+    op_linear_dw(r, h[2].mlp_c_proj_dw, h[2].mlp_act, ln_f_dx_all); // [192@cut_192_lp 64]     0.060
+    op_sum(r, h_2_mlp_c_proj_db, ln_f_dx_all, HAP_INTS(0, 1), false); // y = sum x  [64]       0.011
+    op_gelu_bwd(r, h_2_mlp_act_dx, h_2_mlp_c_proj_dx, h[2].mlp_c_fc, true); //                 0.022
+    op_linear(r, h_2_mlp_c_fc_dx, h_2_mlp_act_dx, h[2].mlp_c_fc_weight_cut, NULL, HAP_NT); //  0.060
+    hap_event *e_h_2_mlp_c_fc_dx_by_rows = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
+        &h_2_mlp_c_fc_dx_by_rows, &h_2_mlp_c_fc_dx, h_2_mlp_c_fc_dx_by_rows_scratch); //       0.039
+    op_linear_dw(r, h_2_mlp_c_fc_dw, h[2].ln_2_all, h_2_mlp_act_dx); // [64 192@cut_192_lp]    0.060
+    h_2_mlp_c_fc_dw_cut_ready = coll_all_to_all_start(r, AXIS(0), FORM_PUT(1), 1,
+        &h[2].mlp_c_fc_dw_cut, &h_2_mlp_c_fc_dw, NULL);       // 48.0 KiB                      0.028
+    op_sum(r, h_2_mlp_c_fc_db, h_2_mlp_act_dx, HAP_INTS(0, 1), false); // [192@cut_192_lp]     0.008
+    h_2_mlp_c_fc_db_all_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
+        &h[2].mlp_c_fc_db_all, &h_2_mlp_c_fc_db, NULL);       // @cut_192_lp -> whole  768 B   0.012
+    hap_wait(r, e_h_2_mlp_c_fc_dx_by_rows);                   // 0.039 hidden
 
-    // ln_2
-    op_norm_bwd_stats(r, b->ln_2_sum_u, b->ln_2_sum_ux, b->mlp_c_fc_dx_by_rows, b->add, b->ln_2_sum,
-        b->ln_2_m2, b->ln_2_weight, 1e-05);                   // [8@rows 32]                   0.006
-    op_norm_bwd(r, b->ln_2_dx, b->mlp_c_fc_dx_by_rows, b->add, b->ln_2_sum, b->ln_2_m2,
-        b->ln_2_sum_u, b->ln_2_sum_ux, b->ln_2_weight, 1e-05); // [8@rows 32 64]               0.009
-    hap_cut(r, b->ln_f_dx_by_rows, b->ln_f_dx_all);           // whole -> @rows                0.005
-    op_add(r, b->ln_2_dsum, b->ln_f_dx_by_rows, b->ln_2_dx);  // y = a + b                     0.009
-    op_norm_bwd_params(r, b->ln_2_dw, b->ln_2_db, b->mlp_c_fc_dx_by_rows, b->add, b->ln_2_sum,
-        b->ln_2_m2, 1e-05);                                   // y, y1 = dweight, dbias  [64]+ 0.006
-    h_ln_2_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_2_dw_cut,
-        &b->ln_2_dw, b->ln_2_dw_cut_scratch);                 // + -> @cut_64  256 B           0.012
-    h_ln_2_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_2_db_cut,
-        &b->ln_2_db, b->ln_2_db_cut_scratch);                 // + -> @cut_64  256 B           0.012
+    // h.2.ln_2
+    op_norm_bwd_stats(r, h_2_ln_2_sum_u, h_2_ln_2_sum_ux, h_2_mlp_c_fc_dx_by_rows, h[2].add,
+        h[2].ln_2_sum, h[2].ln_2_m2, h[2].ln_2_weight, 1e-05); // [8@rows 32]                  0.006
+    op_norm_bwd(r, h_2_ln_2_dx, h_2_mlp_c_fc_dx_by_rows, h[2].add, h[2].ln_2_sum, h[2].ln_2_m2,
+        h_2_ln_2_sum_u, h_2_ln_2_sum_ux, h[2].ln_2_weight, 1e-05); // [8@rows 32 64]           0.009
+    hap_cut(r, ln_f_dx_by_rows, ln_f_dx_all);                 // whole -> @rows                0.005
+    op_add(r, h_2_ln_2_dsum, ln_f_dx_by_rows, h_2_ln_2_dx);   // y = a + b                     0.009
+    op_norm_bwd_params(r, h_2_ln_2_dw, h_2_ln_2_db, h_2_mlp_c_fc_dx_by_rows, h[2].add,
+        h[2].ln_2_sum, h[2].ln_2_m2, 1e-05);                  // y, y1 = dweight, dbias  [64]+ 0.006
 
-    // attn
-    op_linear(r, b->attn_c_proj_dx, b->ln_2_dsum, b->attn_c_proj_weight, NULL, HAP_NT); //     0.023
-    op_linear_dw(r, b->attn_c_proj_dw, b->attn_reshape_4, b->ln_2_dsum); // [64 64]+           0.023
-    h_attn_c_proj_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
-        &b->attn_c_proj_dw_by_heads, &b->attn_c_proj_dw,
-        b->attn_c_proj_dw_by_heads_scratch);                  // + -> @heads  16.0 KiB         0.022
-    op_sum(r, b->attn_c_proj_db, b->ln_2_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+     0.004
-    h_attn_c_proj_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
-        &b->attn_c_proj_db_cut, &b->attn_c_proj_db, b->attn_c_proj_db_cut_scratch); // 256 B   0.012
-    op_transpose(r, b->attn_transpose_4_dx, b->attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3)); //    0.006
-    op_sdpa_bwd(r, b->attn_sdpa_dq, b->attn_sdpa_dk, b->attn_sdpa_dv, b->attn_transpose_4_dx,
-        b->attn_transpose_3, b->attn_transpose, b->attn_transpose_2, b->attn_sdpa, b->attn_sdpa_lse,
-        NULL, true, 0.25, 0, 0, 0);                           // y, y1, y2 = dq, dk, dv        0.028
-    op_transpose(r, b->attn_transpose_3_dx, b->attn_sdpa_dq, HAP_INTS(0, 2, 1, 3)); //         0.006
-    op_transpose(r, b->attn_transpose_2_dx, b->attn_sdpa_dv, HAP_INTS(0, 2, 1, 3)); // y = x'  0.006
-    op_transpose(r, b->attn_transpose_dx, b->attn_sdpa_dk, HAP_INTS(0, 2, 1, 3)); // y = x'    0.006
-    hap_tensor *const parts[] = {b->attn_reshape_3_dx, b->attn_reshape_dx, b->attn_reshape_2_dx};
-    op_concat(r, b->attn_split_dx, 3, parts, 2);              // y = xs  [8@rows 32 192]       0.016
-    op_linear(r, b->attn_c_attn_dx, b->attn_split_dx, b->attn_c_attn_weight, NULL, HAP_NT); // 0.067
-    op_linear_dw(r, b->attn_c_attn_dw, b->ln_1, b->attn_split_dx); // [64 192]+                0.067
-    h_attn_c_attn_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
-        &b->attn_c_attn_dw_cut, &b->attn_c_attn_dw, b->attn_c_attn_dw_cut_scratch); //         0.033
-    op_sum(r, b->attn_c_attn_db, b->attn_split_dx, HAP_INTS(0, 1), false); // [192]+           0.009
-    h_attn_c_attn_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
-        &b->attn_c_attn_db_cut, &b->attn_c_attn_db, b->attn_c_attn_db_cut_scratch); // 768 B   0.012
+    // h.2.attn
+    op_linear(r, h_2_attn_c_proj_dx, h_2_ln_2_dsum, h[2].attn_c_proj_weight, NULL, HAP_NT); // 0.023
+    op_linear_dw(r, h_2_attn_c_proj_dw, h[2].attn_reshape_4, h_2_ln_2_dsum); // [64 64]+       0.023
+    op_sum(r, h_2_attn_c_proj_db, h_2_ln_2_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+   0.004
+    hap_tensor *const to[] = {ln_f_dw_all, ln_f_db_all, h[2].ln_2_dw_all, h[2].ln_2_db_all,
+        h[2].attn_c_proj_dw_all, h[2].attn_c_proj_db_all};
+    hap_tensor *const from[] = {ln_f_dw, ln_f_db, h_2_ln_2_dw, h_2_ln_2_db, h_2_attn_c_proj_dw,
+        h_2_attn_c_proj_db};
+    ln_f_dw_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 6, to, from, NULL); //    0.047
+    op_transpose(r, h_2_attn_transpose_4_dx, h_2_attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3)); //  0.006
+    op_sdpa_bwd(r, h_2_attn_sdpa_dq, h_2_attn_sdpa_dk, h_2_attn_sdpa_dv, h_2_attn_transpose_4_dx,
+        h[2].attn_transpose_3, h[2].attn_transpose, h[2].attn_transpose_2, h[2].attn_sdpa,
+        h[2].attn_sdpa_lse, NULL, true, 0.25, 0, 0, 0);       // y, y1, y2 = dq, dk, dv        0.028
+    op_transpose(r, h_2_attn_transpose_3_dx, h_2_attn_sdpa_dq, HAP_INTS(0, 2, 1, 3)); //       0.006
+    op_transpose(r, h_2_attn_transpose_2_dx, h_2_attn_sdpa_dv, HAP_INTS(0, 2, 1, 3)); //       0.006
+    op_transpose(r, h_2_attn_transpose_dx, h_2_attn_sdpa_dk, HAP_INTS(0, 2, 1, 3)); // y = x'  0.006
+    hap_tensor *const parts[] = {h_2_attn_reshape_3_dx, h_2_attn_reshape_dx, h_2_attn_reshape_2_dx};
+    op_concat(r, h_2_attn_split_dx, 3, parts, 2);             // y = xs  [8@rows 32 192]       0.016
+    op_linear(r, h_2_attn_c_attn_dx, h_2_attn_split_dx, h[2].attn_c_attn_weight, NULL,
+        HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.067
+    op_linear_dw(r, h_2_attn_c_attn_dw, h[2].ln_1, h_2_attn_split_dx); // [64 192]+            0.067
+    h_2_attn_c_attn_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
+        &h[2].attn_c_attn_dw_cut, &h_2_attn_c_attn_dw, h_2_attn_c_attn_dw_cut_scratch); //     0.033
+    op_sum(r, h_2_attn_c_attn_db, h_2_attn_split_dx, HAP_INTS(0, 1), false); // [192]+         0.009
 
-    // ln_1
-    op_norm_bwd_stats(r, b->ln_1_sum_u, b->ln_1_sum_ux, b->attn_c_attn_dx, h_add_2[i], b->ln_1_sum,
-        b->ln_1_m2, b->ln_1_weight, 1e-05);                   // [8@rows 32]                   0.006
-    op_norm_bwd(r, b->ln_1_dx, b->attn_c_attn_dx, h_add_2[i], b->ln_1_sum, b->ln_1_m2,
-        b->ln_1_sum_u, b->ln_1_sum_ux, b->ln_1_weight, 1e-05); // [8@rows 32 64]               0.009
-    op_add(r, h_ln_1_dsum[i - 1], b->ln_2_dsum, b->ln_1_dx);  // y = a + b                     0.009
-    op_norm_bwd_params(r, b->ln_1_dw, b->ln_1_db, b->attn_c_attn_dx, h_add_2[i], b->ln_1_sum,
-        b->ln_1_m2, 1e-05);                                   // y, y1 = dweight, dbias  [64]+ 0.006
-    h_ln_1_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
-        &h_ln_1_dw_cut[i], &b->ln_1_dw, b->ln_1_dw_cut_scratch); // + -> @cut_64  256 B        0.012
-    h_ln_1_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_1_db_cut,
-        &b->ln_1_db, b->ln_1_db_cut_scratch);                 // + -> @cut_64  256 B           0.012
-}
+    // h.2.ln_1
+    op_norm_bwd_stats(r, h_2_ln_1_sum_u, h_2_ln_1_sum_ux, h_2_attn_c_attn_dx, h_add_2[2],
+        h[2].ln_1_sum, h[2].ln_1_m2, h[2].ln_1_weight, 1e-05); // [8@rows 32]                  0.006
+    op_norm_bwd(r, h_2_ln_1_dx, h_2_attn_c_attn_dx, h_add_2[2], h[2].ln_1_sum, h[2].ln_1_m2,
+        h_2_ln_1_sum_u, h_2_ln_1_sum_ux, h[2].ln_1_weight, 1e-05); // [8@rows 32 64]           0.009
+    op_add(r, h_2_ln_1_dsum, h_2_ln_2_dsum, h_2_ln_1_dx);     // y = a + b                     0.009
+    op_norm_bwd_params(r, h_2_ln_1_dw, h_2_ln_1_db, h_2_attn_c_attn_dx, h_add_2[2], h[2].ln_1_sum,
+        h[2].ln_1_m2, 1e-05);                                 // y, y1 = dweight, dbias  [64]+ 0.006
+    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}}); //                        0.062
+    hap_event *e_h_2_ln_1_dsum_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
+        &h_2_ln_1_dsum_all, &h_2_ln_1_dsum, NULL);            // @rows -> whole  64.0 KiB      0.027
+    hap_wait(r, e_h_2_ln_1_dsum_all);                         // 0.027 hidden
 
-static void wte_backward(hap_rank *r)
-{
-    hap_cut(r, h[0].mlp_c_proj_weight_cut_2, h[0].mlp_c_proj_weight); // [192@cut_192 64]      0.004
-    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}}); //                        0.064
+    // h.1.mlp
+    op_linear(r, h_1_mlp_c_proj_dx, h_2_ln_1_dsum_all, h[1].mlp_c_proj_weight_cut, NULL,
+        HAP_NT);                                              // [8 32 192@cut_192_lp]         0.060
+    hap_overlapped(r);
+    op_linear_dw(r, h[1].mlp_c_proj_dw, h[1].mlp_act, h_2_ln_1_dsum_all); //                   0.060
+    op_sum(r, h_2_ln_1_db_all_2[0], h_2_ln_1_dsum_all, HAP_INTS(0, 1), false); // [64]         0.011
+    op_gelu_bwd(r, h_1_mlp_act_dx, h_1_mlp_c_proj_dx, h[1].mlp_c_fc, true); //                 0.022
+    op_linear(r, h_1_mlp_c_fc_dx, h_1_mlp_act_dx, h[1].mlp_c_fc_weight_cut, NULL, HAP_NT); //  0.060
+    hap_event *e_h_1_mlp_c_fc_dx_by_rows = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
+        &h_1_mlp_c_fc_dx_by_rows, &h_1_mlp_c_fc_dx, h_1_mlp_c_fc_dx_by_rows_scratch); //       0.039
+    op_linear_dw(r, h_1_mlp_c_fc_dw, h[1].ln_2_all, h_1_mlp_act_dx); // [64 192@cut_192_lp]    0.060
+    h_1_mlp_c_fc_dw_cut_ready = coll_all_to_all_start(r, AXIS(0), FORM_PUT(1), 1,
+        &h[1].mlp_c_fc_dw_cut, &h_1_mlp_c_fc_dw, NULL);       // 48.0 KiB                      0.028
+    op_sum(r, h_1_mlp_c_fc_db, h_1_mlp_act_dx, HAP_INTS(0, 1), false); // [192@cut_192_lp]     0.008
+    h_1_mlp_c_fc_db_all_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
+        &h[1].mlp_c_fc_db_all, &h_1_mlp_c_fc_db, NULL);       // @cut_192_lp -> whole  768 B   0.012
+    hap_wait(r, e_h_1_mlp_c_fc_dx_by_rows);                   // 0.039 hidden
+
+    // h.1.ln_2
+    op_norm_bwd_stats(r, h_1_ln_2_sum_u, h_1_ln_2_sum_ux, h_1_mlp_c_fc_dx_by_rows, h[1].add,
+        h[1].ln_2_sum, h[1].ln_2_m2, h[1].ln_2_weight, 1e-05); // [8@rows 32]                  0.006
+    op_norm_bwd(r, h_1_ln_2_dx, h_1_mlp_c_fc_dx_by_rows, h[1].add, h[1].ln_2_sum, h[1].ln_2_m2,
+        h_1_ln_2_sum_u, h_1_ln_2_sum_ux, h[1].ln_2_weight, 1e-05); // [8@rows 32 64]           0.009
+    hap_cut(r, h_2_ln_1_dsum_by_rows, h_2_ln_1_dsum_all);     // whole -> @rows                0.005
+    op_add(r, h_1_ln_2_dsum, h_2_ln_1_dsum_by_rows, h_1_ln_2_dx); // y = a + b                 0.009
+    op_norm_bwd_params(r, h_1_ln_2_dw, h_1_ln_2_db, h_1_mlp_c_fc_dx_by_rows, h[1].add,
+        h[1].ln_2_sum, h[1].ln_2_m2, 1e-05);                  // y, y1 = dweight, dbias  [64]+ 0.006
+
+    // h.1.attn
+    op_linear(r, h_1_attn_c_proj_dx, h_1_ln_2_dsum, h[1].attn_c_proj_weight, NULL, HAP_NT); // 0.023
+    op_linear_dw(r, h_1_attn_c_proj_dw, h[1].attn_reshape_4, h_1_ln_2_dsum); // [64 64]+       0.023
+    op_sum(r, h_1_attn_c_proj_db, h_1_ln_2_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+   0.004
+    op_transpose(r, h_1_attn_transpose_4_dx, h_1_attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3)); //  0.006
+    op_sdpa_bwd(r, h_1_attn_sdpa_dq, h_1_attn_sdpa_dk, h_1_attn_sdpa_dv, h_1_attn_transpose_4_dx,
+        h[1].attn_transpose_3, h[1].attn_transpose, h[1].attn_transpose_2, h[1].attn_sdpa,
+        h[1].attn_sdpa_lse, NULL, true, 0.25, 0, 0, 0);       // y, y1, y2 = dq, dk, dv        0.028
+    op_transpose(r, h_1_attn_transpose_3_dx, h_1_attn_sdpa_dq, HAP_INTS(0, 2, 1, 3)); //       0.006
+    op_transpose(r, h_1_attn_transpose_2_dx, h_1_attn_sdpa_dv, HAP_INTS(0, 2, 1, 3)); //       0.006
+    op_transpose(r, h_1_attn_transpose_dx, h_1_attn_sdpa_dk, HAP_INTS(0, 2, 1, 3)); // y = x'  0.006
+    hap_tensor *const parts_2[] = {h_1_attn_reshape_3_dx, h_1_attn_reshape_dx,
+        h_1_attn_reshape_2_dx};
+    op_concat(r, h_1_attn_split_dx, 3, parts_2, 2);           // y = xs  [8@rows 32 192]       0.016
+    op_linear(r, h_1_attn_c_attn_dx, h_1_attn_split_dx, h[1].attn_c_attn_weight, NULL,
+        HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.067
+    op_linear_dw(r, h_1_attn_c_attn_dw, h[1].ln_1, h_1_attn_split_dx); // [64 192]+            0.067
+    h_1_attn_c_attn_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
+        &h[1].attn_c_attn_dw_cut, &h_1_attn_c_attn_dw, h_1_attn_c_attn_dw_cut_scratch); //     0.033
+    op_sum(r, h_1_attn_c_attn_db, h_1_attn_split_dx, HAP_INTS(0, 1), false); // [192]+         0.009
+
+    // h.1.ln_1
+    op_norm_bwd_stats(r, h_1_ln_1_sum_u, h_1_ln_1_sum_ux, h_1_attn_c_attn_dx, h_add_2[1],
+        h[1].ln_1_sum, h[1].ln_1_m2, h[1].ln_1_weight, 1e-05); // [8@rows 32]                  0.006
+    op_norm_bwd(r, h_1_ln_1_dx, h_1_attn_c_attn_dx, h_add_2[1], h[1].ln_1_sum, h[1].ln_1_m2,
+        h_1_ln_1_sum_u, h_1_ln_1_sum_ux, h[1].ln_1_weight, 1e-05); // [8@rows 32 64]           0.009
+    op_add(r, h_1_ln_1_dsum, h_1_ln_2_dsum, h_1_ln_1_dx);     // y = a + b                     0.009
+    op_norm_bwd_params(r, h_1_ln_1_dw, h_1_ln_1_db, h_1_attn_c_attn_dx, h_add_2[1], h[1].ln_1_sum,
+        h[1].ln_1_m2, 1e-05);                                 // y, y1 = dweight, dbias  [64]+ 0.006
+    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}}); //                        0.062
     hap_event *e_h_1_ln_1_dsum_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_1_ln_1_dsum_all, &h_ln_1_dsum[0], NULL);           // @rows -> whole  64.0 KiB      0.027
+        &h_1_ln_1_dsum_all, &h_1_ln_1_dsum, NULL);            // @rows -> whole  64.0 KiB      0.027
     hap_wait(r, e_h_1_ln_1_dsum_all);                         // 0.027 hidden
 
     // h.0.mlp
-    op_linear(r, h[0].mlp_c_proj_dx, h_1_ln_1_dsum_all, h[0].mlp_c_proj_weight_cut_2, NULL,
-        HAP_NT);                                              // y = a b'  [8 32 192@cut_192]  0.062
+    op_linear(r, h_0_mlp_c_proj_dx, h_1_ln_1_dsum_all, h[0].mlp_c_proj_weight_cut, NULL,
+        HAP_NT);                                              // [8 32 192@cut_192_lp]         0.060
     hap_overlapped(r);
-    op_linear_dw(r, h[0].mlp_c_proj_dw, h[0].mlp_act, h_1_ln_1_dsum_all); // [192@cut_192 64]  0.062
-    op_sum(r, h[0].mlp_c_proj_db, h_1_ln_1_dsum_all, HAP_INTS(0, 1), false); // [64]           0.011
-    op_gelu_bwd(r, h[0].mlp_act_dx, h[0].mlp_c_proj_dx, h[0].mlp_c_fc, true); //               0.022
-    hap_cut(r, h[0].mlp_c_fc_weight_cut_2, h[0].mlp_c_fc_weight); // [64 192@cut_192]          0.004
-    op_linear(r, h[0].mlp_c_fc_dx, h[0].mlp_act_dx, h[0].mlp_c_fc_weight_cut_2, NULL,
-        HAP_NT);                                              // y = a b'  [8 32 64]+          0.062
+    op_linear_dw(r, h[0].mlp_c_proj_dw, h[0].mlp_act, h_1_ln_1_dsum_all); //                   0.060
+    op_sum(r, h_1_ln_1_db_all_2[0], h_1_ln_1_dsum_all, HAP_INTS(0, 1), false); // [64]         0.011
+    op_gelu_bwd(r, h_0_mlp_act_dx, h_0_mlp_c_proj_dx, h[0].mlp_c_fc, true); //                 0.022
+    op_linear(r, h_0_mlp_c_fc_dx, h_0_mlp_act_dx, h[0].mlp_c_fc_weight_cut, NULL, HAP_NT); //  0.060
     hap_event *e_h_0_mlp_c_fc_dx_by_rows = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h[0].mlp_c_fc_dx_by_rows, &h[0].mlp_c_fc_dx, h[0].mlp_c_fc_dx_by_rows_scratch); //    0.039
-    op_linear_dw(r, h[0].mlp_c_fc_dw, h[0].ln_2_all, h[0].mlp_act_dx); // [64 192@cut_192]     0.062
-    op_sum(r, h[0].mlp_c_fc_db, h[0].mlp_act_dx, HAP_INTS(0, 1), false); // [192@cut_192]      0.008
+        &h_0_mlp_c_fc_dx_by_rows, &h_0_mlp_c_fc_dx, h_0_mlp_c_fc_dx_by_rows_scratch); //       0.039
+    op_linear_dw(r, h_0_mlp_c_fc_dw, h[0].ln_2_all, h_0_mlp_act_dx); // [64 192@cut_192_lp]    0.060
+    h_0_mlp_c_fc_dw_cut_ready = coll_all_to_all_start(r, AXIS(0), FORM_PUT(1), 1,
+        &h[0].mlp_c_fc_dw_cut, &h_0_mlp_c_fc_dw, NULL);       // 48.0 KiB                      0.028
+    op_sum(r, h_0_mlp_c_fc_db, h_0_mlp_act_dx, HAP_INTS(0, 1), false); // [192@cut_192_lp]     0.008
+    h_0_mlp_c_fc_db_all_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
+        &h[0].mlp_c_fc_db_all, &h_0_mlp_c_fc_db, NULL);       // @cut_192_lp -> whole  768 B   0.012
     hap_wait(r, e_h_0_mlp_c_fc_dx_by_rows);                   // 0.039 hidden
 
     // h.0.ln_2
-    op_norm_bwd_stats(r, h[0].ln_2_sum_u, h[0].ln_2_sum_ux, h[0].mlp_c_fc_dx_by_rows, h[0].add,
+    op_norm_bwd_stats(r, h_0_ln_2_sum_u, h_0_ln_2_sum_ux, h_0_mlp_c_fc_dx_by_rows, h[0].add,
         h[0].ln_2_sum, h[0].ln_2_m2, h[0].ln_2_weight, 1e-05); // [8@rows 32]                  0.006
-    op_norm_bwd(r, h[0].ln_2_dx, h[0].mlp_c_fc_dx_by_rows, h[0].add, h[0].ln_2_sum, h[0].ln_2_m2,
-        h[0].ln_2_sum_u, h[0].ln_2_sum_ux, h[0].ln_2_weight, 1e-05); // [8@rows 32 64]         0.009
+    op_norm_bwd(r, h_0_ln_2_dx, h_0_mlp_c_fc_dx_by_rows, h[0].add, h[0].ln_2_sum, h[0].ln_2_m2,
+        h_0_ln_2_sum_u, h_0_ln_2_sum_ux, h[0].ln_2_weight, 1e-05); // [8@rows 32 64]           0.009
     hap_cut(r, h_1_ln_1_dsum_by_rows, h_1_ln_1_dsum_all);     // whole -> @rows                0.005
-    op_add(r, h[0].ln_2_dsum, h_1_ln_1_dsum_by_rows, h[0].ln_2_dx); // y = a + b               0.009
-    op_norm_bwd_params(r, h[0].ln_2_dw, h[0].ln_2_db, h[0].mlp_c_fc_dx_by_rows, h[0].add,
+    op_add(r, h_0_ln_2_dsum, h_1_ln_1_dsum_by_rows, h_0_ln_2_dx); // y = a + b                 0.009
+    op_norm_bwd_params(r, h_0_ln_2_dw, h_0_ln_2_db, h_0_mlp_c_fc_dx_by_rows, h[0].add,
         h[0].ln_2_sum, h[0].ln_2_m2, 1e-05);                  // y, y1 = dweight, dbias  [64]+ 0.006
-    h_ln_2_dw_cut_ready[0] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
-        &h[0].ln_2_dw_cut, &h[0].ln_2_dw, h[0].ln_2_dw_cut_scratch); // + -> @cut_64  256 B    0.012
-    h_ln_2_db_cut_ready[0] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
-        &h[0].ln_2_db_cut, &h[0].ln_2_db, h[0].ln_2_db_cut_scratch); // + -> @cut_64  256 B    0.012
+    hap_tensor *const to_2[] = {h[2].attn_c_attn_db_all, h_2_ln_1_db_all_2[1], h_2_ln_1_db_all_2[2],
+        h[1].ln_2_dw_all, h[1].ln_2_db_all, h[1].attn_c_proj_dw_all, h[1].attn_c_proj_db_all,
+        h[1].attn_c_attn_db_all, h_1_ln_1_db_all_2[1], h_1_ln_1_db_all_2[2], h[0].ln_2_dw_all,
+        h[0].ln_2_db_all};
+    hap_tensor *const from_2[] = {h_2_attn_c_attn_db, h_2_ln_1_dw, h_2_ln_1_db, h_1_ln_2_dw,
+        h_1_ln_2_db, h_1_attn_c_proj_dw, h_1_attn_c_proj_db, h_1_attn_c_attn_db, h_1_ln_1_dw,
+        h_1_ln_1_db, h_0_ln_2_dw, h_0_ln_2_db};
+    h_2_attn_c_attn_db_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 12, to_2, from_2,
+        NULL);                                                // + -> whole  [192]  19.8 KiB   0.048
 
     // h.0.attn
-    op_linear(r, h[0].attn_c_proj_dx, h[0].ln_2_dsum, h[0].attn_c_proj_weight, NULL,
-        HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.023
-    op_linear_dw(r, h[0].attn_c_proj_dw, h[0].attn_reshape_4, h[0].ln_2_dsum); // [64 64]+     0.023
-    h_attn_c_proj_dw_by_heads_ready[0] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h[0].attn_c_proj_dw_by_heads, &h[0].attn_c_proj_dw,
-        h[0].attn_c_proj_dw_by_heads_scratch);                // + -> @heads  16.0 KiB         0.022
-    op_sum(r, h[0].attn_c_proj_db, h[0].ln_2_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+ 0.004
-    h_attn_c_proj_db_cut_ready[0] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
-        &h[0].attn_c_proj_db_cut, &h[0].attn_c_proj_db, h[0].attn_c_proj_db_cut_scratch); //   0.012
-    op_transpose(r, h[0].attn_transpose_4_dx, h[0].attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3));
-    op_sdpa_bwd(r, h[0].attn_sdpa_dq, h[0].attn_sdpa_dk, h[0].attn_sdpa_dv,
-        h[0].attn_transpose_4_dx, h[0].attn_transpose_3, h[0].attn_transpose, h[0].attn_transpose_2,
-        h[0].attn_sdpa, h[0].attn_sdpa_lse, NULL, true, 0.25, 0, 0, 0); //                     0.028
-    op_transpose(r, h[0].attn_transpose_3_dx, h[0].attn_sdpa_dq, HAP_INTS(0, 2, 1, 3)); //     0.006
-    op_transpose(r, h[0].attn_transpose_2_dx, h[0].attn_sdpa_dv, HAP_INTS(0, 2, 1, 3)); //     0.006
-    op_transpose(r, h[0].attn_transpose_dx, h[0].attn_sdpa_dk, HAP_INTS(0, 2, 1, 3)); //       0.006
-    hap_tensor *const parts[] = {h[0].attn_reshape_3_dx, h[0].attn_reshape_dx,
-        h[0].attn_reshape_2_dx};
-    op_concat(r, h[0].attn_split_dx, 3, parts, 2);            // y = xs  [8@rows 32 192]       0.016
-    op_linear(r, h[0].attn_c_attn_dx, h[0].attn_split_dx, h[0].attn_c_attn_weight, NULL,
+    op_linear(r, h_0_attn_c_proj_dx, h_0_ln_2_dsum, h[0].attn_c_proj_weight, NULL, HAP_NT); // 0.023
+    op_linear_dw(r, h_0_attn_c_proj_dw, h[0].attn_reshape_4, h_0_ln_2_dsum); // [64 64]+       0.023
+    op_sum(r, h_0_attn_c_proj_db, h_0_ln_2_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+   0.004
+    op_transpose(r, h_0_attn_transpose_4_dx, h_0_attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3)); //  0.006
+    op_sdpa_bwd(r, h_0_attn_sdpa_dq, h_0_attn_sdpa_dk, h_0_attn_sdpa_dv, h_0_attn_transpose_4_dx,
+        h[0].attn_transpose_3, h[0].attn_transpose, h[0].attn_transpose_2, h[0].attn_sdpa,
+        h[0].attn_sdpa_lse, NULL, true, 0.25, 0, 0, 0);       // y, y1, y2 = dq, dk, dv        0.028
+    op_transpose(r, h_0_attn_transpose_3_dx, h_0_attn_sdpa_dq, HAP_INTS(0, 2, 1, 3)); //       0.006
+    op_transpose(r, h_0_attn_transpose_2_dx, h_0_attn_sdpa_dv, HAP_INTS(0, 2, 1, 3)); //       0.006
+    op_transpose(r, h_0_attn_transpose_dx, h_0_attn_sdpa_dk, HAP_INTS(0, 2, 1, 3)); // y = x'  0.006
+    hap_tensor *const parts_3[] = {h_0_attn_reshape_3_dx, h_0_attn_reshape_dx,
+        h_0_attn_reshape_2_dx};
+    op_concat(r, h_0_attn_split_dx, 3, parts_3, 2);           // y = xs  [8@rows 32 192]       0.016
+    op_linear(r, h_0_attn_c_attn_dx, h_0_attn_split_dx, h[0].attn_c_attn_weight, NULL,
         HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.067
-    op_linear_dw(r, h[0].attn_c_attn_dw, h[0].ln_1, h[0].attn_split_dx); // [64 192]+          0.067
-    h_attn_c_attn_dw_cut_ready[0] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h[0].attn_c_attn_dw_cut, &h[0].attn_c_attn_dw, h[0].attn_c_attn_dw_cut_scratch); //   0.033
-    op_sum(r, h[0].attn_c_attn_db, h[0].attn_split_dx, HAP_INTS(0, 1), false); // [192]+       0.009
-    h_attn_c_attn_db_cut_ready[0] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
-        &h[0].attn_c_attn_db_cut, &h[0].attn_c_attn_db, h[0].attn_c_attn_db_cut_scratch); //   0.012
+    op_linear_dw(r, h_0_attn_c_attn_dw, h[0].ln_1, h_0_attn_split_dx); // [64 192]+            0.067
+    h_0_attn_c_attn_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
+        &h[0].attn_c_attn_dw_cut, &h_0_attn_c_attn_dw, h_0_attn_c_attn_dw_cut_scratch); //     0.033
+    op_sum(r, h_0_attn_c_attn_db, h_0_attn_split_dx, HAP_INTS(0, 1), false); // [192]+         0.009
 
     // h.0.ln_1
-    op_norm_bwd_stats(r, h[0].ln_1_sum_u, h[0].ln_1_sum_ux, h[0].attn_c_attn_dx, h_add_2[0],
+    op_norm_bwd_stats(r, h_0_ln_1_sum_u, h_0_ln_1_sum_ux, h_0_attn_c_attn_dx, h_add_2[0],
         h[0].ln_1_sum, h[0].ln_1_m2, h[0].ln_1_weight, 1e-05); // [8@rows 32]                  0.006
-    op_norm_bwd(r, h[0].ln_1_dx, h[0].attn_c_attn_dx, h_add_2[0], h[0].ln_1_sum, h[0].ln_1_m2,
-        h[0].ln_1_sum_u, h[0].ln_1_sum_ux, h[0].ln_1_weight, 1e-05); // [8@rows 32 64]         0.009
-    op_add(r, h_0_ln_1_dsum, h[0].ln_2_dsum, h[0].ln_1_dx);   // y = a + b                     0.009
+    op_norm_bwd(r, h_0_ln_1_dx, h_0_attn_c_attn_dx, h_add_2[0], h[0].ln_1_sum, h[0].ln_1_m2,
+        h_0_ln_1_sum_u, h_0_ln_1_sum_ux, h[0].ln_1_weight, 1e-05); // [8@rows 32 64]           0.009
+    op_add(r, h_0_ln_1_dsum, h_0_ln_2_dsum, h_0_ln_1_dx);     // y = a + b                     0.009
     hap_event *e_h_0_ln_1_dsum_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
         &h_0_ln_1_dsum_all, &h_0_ln_1_dsum, NULL);            // @rows -> whole  64.0 KiB      0.027
-    op_norm_bwd_params(r, h[0].ln_1_dw, h[0].ln_1_db, h[0].attn_c_attn_dx, h_add_2[0],
-        h[0].ln_1_sum, h[0].ln_1_m2, 1e-05);                  // y, y1 = dweight, dbias  [64]+ 0.006
-    h_ln_1_dw_cut_ready[0] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
-        &h_ln_1_dw_cut[0], &h[0].ln_1_dw, h[0].ln_1_dw_cut_scratch); // + -> @cut_64  256 B    0.012
-    h_ln_1_db_cut_ready[0] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
-        &h[0].ln_1_db_cut, &h[0].ln_1_db, h[0].ln_1_db_cut_scratch); // + -> @cut_64  256 B    0.012
+    op_norm_bwd_params(r, h_0_ln_1_dw, h_0_ln_1_db, h_0_attn_c_attn_dx, h_add_2[0], h[0].ln_1_sum,
+        h[0].ln_1_m2, 1e-05);                                 // y, y1 = dweight, dbias  [64]+ 0.006
+    hap_tensor *const to_3[] = {h[0].attn_c_proj_dw_all, h[0].attn_c_proj_db_all,
+        h[0].attn_c_attn_db_all, h_0_ln_1_dw_all, h_0_ln_1_db_all};
+    hap_tensor *const from_3[] = {h_0_attn_c_proj_dw, h_0_attn_c_proj_db, h_0_attn_c_attn_db,
+        h_0_ln_1_dw, h_0_ln_1_db};
+    h_0_attn_c_proj_dw_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 5, to_3, from_3,
+        NULL);                                                // + -> whole  [64 64]  17.5 KiB 0.047
     hap_wait(r, e_h_0_ln_1_dsum_all);
     op_sum(r, add_fold1, h_0_ln_1_dsum_all, HAP_INTS(0), true); // y = sum x  [1 32 64]        0.013
-    op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32);    // y[b] += a  [32 64]            0.004
+
+    // wpe
+    hap_cut(r, add_fold1_cut, add_fold1);                     // [1 32 64@cut_64_lp_2]         0.002
+    op_embedding_bwd(r, wpe_dw, add_fold1_cut, wpe_const, 32); // [32 64@cut_64_lp_2]          0.002
 
     // wte
     op_embedding_bwd(r, wte_dw, h_0_ln_1_dsum_all, input_ids, 211); // [211@vocab 64]          0.013
-    hap_wait(r, lm_head_dw_by_vocab_ready);                   // 0.039 hidden
-    op_add(r, wte_dsum, lm_head_dw_by_vocab, wte_dw);         // y = a + b                     0.007
+    op_add(r, wte_dsum, lm_head_dw, wte_dw);                  // y = a + b                     0.007
 }
 
 static void norm(hap_rank *r)
 {
     op_sumsq(r, wte_weight_sumsq, wte_dsum);                  // y = sum x^2  []+              0.003
-    hap_cut(r, wpe_dw_cut, wpe_dw);                           // [32 64@cut_64_lp]             0.002
-    op_sumsq(r, wpe_weight_sumsq, wpe_dw_cut);                // y = sum x^2  []+              0.002
-    op_add(r, h_mlp_c_proj_bias_norm[0], wte_weight_sumsq, wpe_weight_sumsq); // y = a + b     0.001
+    op_sumsq(r, wpe_weight_sumsq, wpe_dw);                    // y = sum x^2                   0.001
+    op_add(r, wpe_weight_norm, wte_weight_sumsq, wpe_weight_sumsq); // y = a + b               0.001
+    hap_wait(r, h_0_attn_c_proj_dw_all_ready);                // 0.031 hidden
+    op_sumsq(r, h_0_ln_1_weight_sumsq, h_0_ln_1_dw_all);      // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h_0_ln_1_weight_sumsq_part, h_0_ln_1_weight_sumsq); // []+         0.001
+    op_add(r, h_0_ln_1_weight_norm, wpe_weight_norm, h_0_ln_1_weight_sumsq_part); // y = a + b 0.001
+    op_sumsq(r, h_0_ln_1_bias_sumsq, h_0_ln_1_db_all);        // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h_0_ln_1_bias_sumsq_part, h_0_ln_1_bias_sumsq); // whole -> +  []+ 0.001
+    op_add(r, h_0_ln_1_bias_norm, h_0_ln_1_weight_norm, h_0_ln_1_bias_sumsq_part); //          0.001
+    hap_wait(r, h_0_attn_c_attn_dw_cut_ready);                // 0.033 hidden
+    op_sumsq(r, h_0_attn_c_attn_weight_sumsq, h[0].attn_c_attn_dw_cut); // y = sum x^2         0.003
+    op_add(r, h_0_attn_c_attn_weight_norm, h_0_ln_1_bias_norm,
+        h_0_attn_c_attn_weight_sumsq);                        // y = a + b                     0.001
+    op_sumsq(r, h_0_attn_c_attn_bias_sumsq, h[0].attn_c_attn_db_all); // y = sum x^2  []       0.001
+    hap_partial(r, AXIS(0), h_0_attn_c_attn_bias_sumsq_part, h_0_attn_c_attn_bias_sumsq); //   0.001
+    op_add(r, h_0_attn_c_attn_bias_norm, h_0_attn_c_attn_weight_norm,
+        h_0_attn_c_attn_bias_sumsq_part);                     // y = a + b                     0.001
+    hap_cut(r, h_0_attn_c_proj_dw_cut, h[0].attn_c_proj_dw_all); // [64 64@cut_64_lp_2]        0.002
+    op_sumsq(r, h_0_attn_c_proj_weight_sumsq, h_0_attn_c_proj_dw_cut); // y = sum x^2  []+     0.002
+    op_add(r, h_0_attn_c_proj_weight_norm, h_0_attn_c_attn_bias_norm,
+        h_0_attn_c_proj_weight_sumsq);                        // y = a + b                     0.001
+    op_sumsq(r, h_0_attn_c_proj_bias_sumsq, h[0].attn_c_proj_db_all); // y = sum x^2  []       0.001
+    hap_partial(r, AXIS(0), h_0_attn_c_proj_bias_sumsq_part, h_0_attn_c_proj_bias_sumsq); //   0.001
+    op_add(r, h_0_attn_c_proj_bias_norm, h_0_attn_c_proj_weight_norm,
+        h_0_attn_c_proj_bias_sumsq_part);                     // y = a + b                     0.001
+    hap_wait(r, h_2_attn_c_attn_db_all_ready);                // 0.048 hidden
+    op_sumsq(r, h_0_ln_2_weight_sumsq, h[0].ln_2_dw_all);     // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h_0_ln_2_weight_sumsq_part, h_0_ln_2_weight_sumsq); // []+         0.001
+    op_add(r, h_0_ln_2_weight_norm, h_0_attn_c_proj_bias_norm, h_0_ln_2_weight_sumsq_part); // 0.001
+    op_sumsq(r, h_0_ln_2_bias_sumsq, h[0].ln_2_db_all);       // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h_0_ln_2_bias_sumsq_part, h_0_ln_2_bias_sumsq); // whole -> +  []+ 0.001
+    op_add(r, h_0_ln_2_bias_norm, h_0_ln_2_weight_norm, h_0_ln_2_bias_sumsq_part); //          0.001
+    hap_wait(r, h_0_mlp_c_fc_dw_cut_ready);                   // 0.028 hidden
+    op_sumsq(r, h_0_mlp_c_fc_weight_sumsq, h[0].mlp_c_fc_dw_cut); // y = sum x^2               0.003
+    op_add(r, h_0_mlp_c_fc_weight_norm, h_0_ln_2_bias_norm, h_0_mlp_c_fc_weight_sumsq); //     0.001
+    hap_wait(r, h_0_mlp_c_fc_db_all_ready);                   // 0.012 hidden
+    hap_cut(r, h_0_mlp_c_fc_db_cut, h[0].mlp_c_fc_db_all);    // [192@cut_192]                 0.001
+    op_sumsq(r, h_0_mlp_c_fc_bias_sumsq, h_0_mlp_c_fc_db_cut); // y = sum x^2  []+             0.001
+    op_add(r, h_1_ln_1_weight_norm_2[0], h_0_mlp_c_fc_weight_norm,
+        h_0_mlp_c_fc_bias_sumsq);                             // y = a + b                     0.001
+    op_sumsq(r, h_1_ln_1_bias_sumsq_part_2[0], h[0].mlp_c_proj_dw); // y = sum x^2             0.003
 }
 
-// One of 2 of the 3 blocks transformer.h.*                   //                               0.031
-static void h_norm(hap_rank *r, int i)
+// One of the 3 blocks h_2.*                                  //                               0.003
+static void h_2_norm(hap_rank *r, int i)
 {
-    const h_block *b = &h[i];
-    hap_wait(r, h_ln_1_dw_cut_ready[i]);                      // 0.012 hidden
-    op_sumsq(r, b->ln_1_weight_sumsq, h_ln_1_dw_cut[i]);      // y = sum x^2  []+              0.001
-    op_add(r, b->ln_1_weight_norm, h_mlp_c_proj_bias_norm[i], b->ln_1_weight_sumsq); //        0.001
-    hap_wait(r, h_ln_1_db_cut_ready[i]);                      // 0.012 hidden
-    op_sumsq(r, b->ln_1_bias_sumsq, b->ln_1_db_cut);          // y = sum x^2                   0.001
-    op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq); // y = a + b        0.001
-    hap_wait(r, h_attn_c_attn_dw_cut_ready[i]);               // 0.033 hidden
-    op_sumsq(r, b->attn_c_attn_weight_sumsq, b->attn_c_attn_dw_cut); // y = sum x^2            0.003
-    op_add(r, b->attn_c_attn_weight_norm, b->ln_1_bias_norm, b->attn_c_attn_weight_sumsq); //  0.001
-    hap_wait(r, h_attn_c_attn_db_cut_ready[i]);               // 0.012 hidden
-    op_sumsq(r, b->attn_c_attn_bias_sumsq, b->attn_c_attn_db_cut); // y = sum x^2              0.001
-    op_add(r, b->attn_c_attn_bias_norm, b->attn_c_attn_weight_norm,
-        b->attn_c_attn_bias_sumsq);                           // y = a + b                     0.001
-    hap_wait(r, h_attn_c_proj_dw_by_heads_ready[i]);          // 0.022 hidden
-    op_sumsq(r, b->attn_c_proj_weight_sumsq, b->attn_c_proj_dw_by_heads); // y = sum x^2       0.002
-    op_add(r, b->attn_c_proj_weight_norm, b->attn_c_attn_bias_norm,
-        b->attn_c_proj_weight_sumsq);                         // y = a + b                     0.001
-    hap_wait(r, h_attn_c_proj_db_cut_ready[i]);               // 0.012 hidden
-    op_sumsq(r, b->attn_c_proj_bias_sumsq, b->attn_c_proj_db_cut); // y = sum x^2              0.001
-    op_add(r, b->attn_c_proj_bias_norm, b->attn_c_proj_weight_norm,
-        b->attn_c_proj_bias_sumsq);                           // y = a + b                     0.001
-    hap_wait(r, h_ln_2_dw_cut_ready[i]);                      // 0.012 hidden
-    op_sumsq(r, b->ln_2_weight_sumsq, b->ln_2_dw_cut);        // y = sum x^2                   0.001
-    op_add(r, b->ln_2_weight_norm, b->attn_c_proj_bias_norm, b->ln_2_weight_sumsq); //         0.001
-    hap_wait(r, h_ln_2_db_cut_ready[i]);                      // 0.012 hidden
-    op_sumsq(r, b->ln_2_bias_sumsq, b->ln_2_db_cut);          // y = sum x^2                   0.001
-    op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq); // y = a + b        0.001
-    op_sumsq(r, b->mlp_c_fc_weight_sumsq, b->mlp_c_fc_dw);    // y = sum x^2                   0.003
-    op_add(r, b->mlp_c_fc_weight_norm, b->ln_2_bias_norm, b->mlp_c_fc_weight_sumsq); //        0.001
-    op_sumsq(r, b->mlp_c_fc_bias_sumsq, b->mlp_c_fc_db);      // y = sum x^2                   0.001
-    op_add(r, b->mlp_c_fc_bias_norm, b->mlp_c_fc_weight_norm, b->mlp_c_fc_bias_sumsq); //      0.001
-    op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw); // y = sum x^2                  0.003
-    op_add(r, b->mlp_c_proj_weight_norm, b->mlp_c_fc_bias_norm,
-        b->mlp_c_proj_weight_sumsq);                          // y = a + b                     0.001
-    hap_cut(r, b->mlp_c_proj_db_cut, b->mlp_c_proj_db);       // [64@cut_64_lp]                0.001
-    op_sumsq(r, b->mlp_c_proj_bias_sumsq, b->mlp_c_proj_db_cut); // y = sum x^2  []+           0.001
-    op_add(r, h_mlp_c_proj_bias_norm[i + 1], b->mlp_c_proj_weight_norm,
-        b->mlp_c_proj_bias_sumsq);                            // y = a + b                     0.001
+    const h_2_block *b = &h_2[i];
+    op_add(r, h_1_ln_1_weight_norm_2[i + 1], h_1_ln_1_weight_norm_2[i],
+        h_1_ln_1_bias_sumsq_part_2[i]);                       // y = a + b  []+                0.001
+    op_sumsq(r, b->ln_1_bias_sumsq, h_1_ln_1_db_all_2[i]);    // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h_1_ln_1_bias_sumsq_part_2[i + 1], b->ln_1_bias_sumsq); // []+     0.001
+}
+
+static void norm_2(hap_rank *r)
+{
+    op_add(r, h_1_ln_1_bias_norm, h_1_ln_1_weight_norm_2[3],
+        h_1_ln_1_bias_sumsq_part_2[3]);                       // y = a + b  []+                0.001
+    hap_wait(r, h_1_attn_c_attn_dw_cut_ready);                // 0.033 hidden
+    op_sumsq(r, h_1_attn_c_attn_weight_sumsq, h[1].attn_c_attn_dw_cut); // y = sum x^2         0.003
+    op_add(r, h_1_attn_c_attn_weight_norm, h_1_ln_1_bias_norm,
+        h_1_attn_c_attn_weight_sumsq);                        // y = a + b                     0.001
+    op_sumsq(r, h_1_attn_c_attn_bias_sumsq, h[1].attn_c_attn_db_all); // y = sum x^2  []       0.001
+    hap_partial(r, AXIS(0), h_1_attn_c_attn_bias_sumsq_part, h_1_attn_c_attn_bias_sumsq); //   0.001
+    op_add(r, h_1_attn_c_attn_bias_norm, h_1_attn_c_attn_weight_norm,
+        h_1_attn_c_attn_bias_sumsq_part);                     // y = a + b                     0.001
+    hap_cut(r, h_1_attn_c_proj_dw_cut, h[1].attn_c_proj_dw_all); // [64 64@cut_64_lp_2]        0.002
+    op_sumsq(r, h_1_attn_c_proj_weight_sumsq, h_1_attn_c_proj_dw_cut); // y = sum x^2  []+     0.002
+    op_add(r, h_1_attn_c_proj_weight_norm, h_1_attn_c_attn_bias_norm,
+        h_1_attn_c_proj_weight_sumsq);                        // y = a + b                     0.001
+    op_sumsq(r, h_1_attn_c_proj_bias_sumsq, h[1].attn_c_proj_db_all); // y = sum x^2  []       0.001
+    hap_partial(r, AXIS(0), h_1_attn_c_proj_bias_sumsq_part, h_1_attn_c_proj_bias_sumsq); //   0.001
+    op_add(r, h_1_attn_c_proj_bias_norm, h_1_attn_c_proj_weight_norm,
+        h_1_attn_c_proj_bias_sumsq_part);                     // y = a + b                     0.001
+    op_sumsq(r, h_1_ln_2_weight_sumsq, h[1].ln_2_dw_all);     // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h_1_ln_2_weight_sumsq_part, h_1_ln_2_weight_sumsq); // []+         0.001
+    op_add(r, h_1_ln_2_weight_norm, h_1_attn_c_proj_bias_norm, h_1_ln_2_weight_sumsq_part); // 0.001
+    op_sumsq(r, h_1_ln_2_bias_sumsq, h[1].ln_2_db_all);       // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h_1_ln_2_bias_sumsq_part, h_1_ln_2_bias_sumsq); // whole -> +  []+ 0.001
+    op_add(r, h_1_ln_2_bias_norm, h_1_ln_2_weight_norm, h_1_ln_2_bias_sumsq_part); //          0.001
+    hap_wait(r, h_1_mlp_c_fc_dw_cut_ready);                   // 0.028 hidden
+    op_sumsq(r, h_1_mlp_c_fc_weight_sumsq, h[1].mlp_c_fc_dw_cut); // y = sum x^2               0.003
+    op_add(r, h_1_mlp_c_fc_weight_norm, h_1_ln_2_bias_norm, h_1_mlp_c_fc_weight_sumsq); //     0.001
+    hap_wait(r, h_1_mlp_c_fc_db_all_ready);                   // 0.012 hidden
+    hap_cut(r, h_1_mlp_c_fc_db_cut, h[1].mlp_c_fc_db_all);    // [192@cut_192]                 0.001
+    op_sumsq(r, h_1_mlp_c_fc_bias_sumsq, h_1_mlp_c_fc_db_cut); // y = sum x^2  []+             0.001
+    op_add(r, h_2_ln_1_weight_norm_2[0], h_1_mlp_c_fc_weight_norm,
+        h_1_mlp_c_fc_bias_sumsq);                             // y = a + b                     0.001
+    op_sumsq(r, h_2_ln_1_bias_sumsq_part_2[0], h[1].mlp_c_proj_dw); // y = sum x^2             0.003
+}
+
+// One of the 3 blocks h_2.*                                  //                               0.003
+static void h_2_norm_2(hap_rank *r, int i)
+{
+    const h_2_block *b = &h_2[i];
+    op_add(r, h_2_ln_1_weight_norm_2[i + 1], h_2_ln_1_weight_norm_2[i],
+        h_2_ln_1_bias_sumsq_part_2[i]);                       // y = a + b  []+                0.001
+    op_sumsq(r, b->ln_1_bias_sumsq_2, h_2_ln_1_db_all_2[i]);  // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h_2_ln_1_bias_sumsq_part_2[i + 1], b->ln_1_bias_sumsq_2); // []+   0.001
 }
 
 static void update(hap_rank *r)
 {
-    hap_wait(r, h_ln_1_dw_cut_ready[2]);                      // 0.012 hidden
-    op_sumsq(r, h[2].ln_1_weight_sumsq, h_ln_1_dw_cut[2]);    // y = sum x^2  []+              0.001
-    op_add(r, h[2].ln_1_weight_norm, h_mlp_c_proj_bias_norm[2], h[2].ln_1_weight_sumsq); //    0.001
-    hap_wait(r, h_ln_1_db_cut_ready[2]);                      // 0.012 hidden
-    op_sumsq(r, h[2].ln_1_bias_sumsq, h[2].ln_1_db_cut);      // y = sum x^2                   0.001
-    op_add(r, h[2].ln_1_bias_norm, h[2].ln_1_weight_norm, h[2].ln_1_bias_sumsq); // y = a + b  0.001
-    hap_wait(r, h_attn_c_attn_dw_cut_ready[2]);               // 0.033 hidden
-    op_sumsq(r, h[2].attn_c_attn_weight_sumsq, h[2].attn_c_attn_dw_cut); // y = sum x^2        0.003
-    op_add(r, h[2].attn_c_attn_weight_norm, h[2].ln_1_bias_norm,
-        h[2].attn_c_attn_weight_sumsq);                       // y = a + b                     0.001
-    hap_wait(r, h_attn_c_attn_db_cut_ready[2]);               // 0.012 hidden
-    op_sumsq(r, h[2].attn_c_attn_bias_sumsq, h[2].attn_c_attn_db_cut); // y = sum x^2          0.001
-    op_add(r, h[2].attn_c_attn_bias_norm, h[2].attn_c_attn_weight_norm,
-        h[2].attn_c_attn_bias_sumsq);                         // y = a + b                     0.001
-    hap_wait(r, h_attn_c_proj_dw_by_heads_ready[2]);          // 0.022 hidden
-    op_sumsq(r, h[2].attn_c_proj_weight_sumsq, h[2].attn_c_proj_dw_by_heads); // y = sum x^2   0.002
-    op_add(r, h[2].attn_c_proj_weight_norm, h[2].attn_c_attn_bias_norm,
-        h[2].attn_c_proj_weight_sumsq);                       // y = a + b                     0.001
-    hap_wait(r, h_attn_c_proj_db_cut_ready[2]);               // 0.012 hidden
-    op_sumsq(r, h[2].attn_c_proj_bias_sumsq, h[2].attn_c_proj_db_cut); // y = sum x^2          0.001
-    op_add(r, h[2].attn_c_proj_bias_norm, h[2].attn_c_proj_weight_norm,
-        h[2].attn_c_proj_bias_sumsq);                         // y = a + b                     0.001
-    hap_wait(r, h_ln_2_dw_cut_ready[2]);                      // 0.012 hidden
-    op_sumsq(r, h[2].ln_2_weight_sumsq, h[2].ln_2_dw_cut);    // y = sum x^2                   0.001
-    op_add(r, h[2].ln_2_weight_norm, h[2].attn_c_proj_bias_norm, h[2].ln_2_weight_sumsq); //   0.001
-    hap_wait(r, h_ln_2_db_cut_ready[2]);                      // 0.012 hidden
-    op_sumsq(r, h[2].ln_2_bias_sumsq, h[2].ln_2_db_cut);      // y = sum x^2                   0.001
-    op_add(r, h[2].ln_2_bias_norm, h[2].ln_2_weight_norm, h[2].ln_2_bias_sumsq); // y = a + b  0.001
-    op_sumsq(r, h[2].mlp_c_fc_weight_sumsq, h[2].mlp_c_fc_dw); // y = sum x^2                  0.003
-    op_add(r, h[2].mlp_c_fc_weight_norm, h[2].ln_2_bias_norm, h[2].mlp_c_fc_weight_sumsq); //  0.001
-    op_sumsq(r, h[2].mlp_c_fc_bias_sumsq, h[2].mlp_c_fc_db);  // y = sum x^2                   0.001
-    op_add(r, h[2].mlp_c_fc_bias_norm, h[2].mlp_c_fc_weight_norm,
-        h[2].mlp_c_fc_bias_sumsq);                            // y = a + b                     0.001
-    op_sumsq(r, h[2].mlp_c_proj_weight_sumsq, h[2].mlp_c_proj_dw); // y = sum x^2              0.003
-    op_add(r, h[2].mlp_c_proj_weight_norm, h[2].mlp_c_fc_bias_norm,
-        h[2].mlp_c_proj_weight_sumsq);                        // y = a + b                     0.001
-    hap_tensor *const to[] = {ln_f_dw_all, ln_f_db_all, h_2_mlp_c_proj_weight_norm_all};
-    hap_tensor *const from[] = {ln_f_dw, ln_f_db, h[2].mlp_c_proj_weight_norm};
-    hap_event *e_ln_f_dw_all = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 3, to, from,
-        NULL);                                                // + -> whole  [64]  516 B       0.040
-    op_sumsq(r, h[2].mlp_c_proj_bias_sumsq, h[2].mlp_c_proj_db); // y = sum x^2  []            0.001
-    hap_wait(r, e_ln_f_dw_all);
+    op_add(r, h_2_ln_1_bias_norm, h_2_ln_1_weight_norm_2[3],
+        h_2_ln_1_bias_sumsq_part_2[3]);                       // y = a + b  []+                0.001
+    hap_wait(r, h_2_attn_c_attn_dw_cut_ready);                // 0.033 hidden
+    op_sumsq(r, h_2_attn_c_attn_weight_sumsq, h[2].attn_c_attn_dw_cut); // y = sum x^2         0.003
+    op_add(r, h_2_attn_c_attn_weight_norm, h_2_ln_1_bias_norm,
+        h_2_attn_c_attn_weight_sumsq);                        // y = a + b                     0.001
+    op_sumsq(r, h_2_attn_c_attn_bias_sumsq, h[2].attn_c_attn_db_all); // y = sum x^2  []       0.001
+    hap_partial(r, AXIS(0), h_2_attn_c_attn_bias_sumsq_part, h_2_attn_c_attn_bias_sumsq); //   0.001
+    op_add(r, h_2_attn_c_attn_bias_norm, h_2_attn_c_attn_weight_norm,
+        h_2_attn_c_attn_bias_sumsq_part);                     // y = a + b                     0.001
+    hap_wait(r, ln_f_dw_all_ready);                           // 0.047 hidden
+    hap_cut(r, h_2_attn_c_proj_dw_cut, h[2].attn_c_proj_dw_all); // [64 64@cut_64_lp_2]        0.002
+    op_sumsq(r, h_2_attn_c_proj_weight_sumsq, h_2_attn_c_proj_dw_cut); // y = sum x^2  []+     0.002
+    op_add(r, h_2_attn_c_proj_weight_norm, h_2_attn_c_attn_bias_norm,
+        h_2_attn_c_proj_weight_sumsq);                        // y = a + b                     0.001
+    op_sumsq(r, h_2_attn_c_proj_bias_sumsq, h[2].attn_c_proj_db_all); // y = sum x^2  []       0.001
+    hap_partial(r, AXIS(0), h_2_attn_c_proj_bias_sumsq_part, h_2_attn_c_proj_bias_sumsq); //   0.001
+    op_add(r, h_2_attn_c_proj_bias_norm, h_2_attn_c_proj_weight_norm,
+        h_2_attn_c_proj_bias_sumsq_part);                     // y = a + b                     0.001
+    op_sumsq(r, h_2_ln_2_weight_sumsq, h[2].ln_2_dw_all);     // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h_2_ln_2_weight_sumsq_part, h_2_ln_2_weight_sumsq); // []+         0.001
+    op_add(r, h_2_ln_2_weight_norm, h_2_attn_c_proj_bias_norm, h_2_ln_2_weight_sumsq_part); // 0.001
+    op_sumsq(r, h_2_ln_2_bias_sumsq, h[2].ln_2_db_all);       // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h_2_ln_2_bias_sumsq_part, h_2_ln_2_bias_sumsq); // whole -> +  []+ 0.001
+    op_add(r, h_2_ln_2_bias_norm, h_2_ln_2_weight_norm, h_2_ln_2_bias_sumsq_part); //          0.001
+    hap_wait(r, h_2_mlp_c_fc_dw_cut_ready);                   // 0.028 hidden
+    op_sumsq(r, h_2_mlp_c_fc_weight_sumsq, h[2].mlp_c_fc_dw_cut); // y = sum x^2               0.003
+    op_add(r, h_2_mlp_c_fc_weight_norm, h_2_ln_2_bias_norm, h_2_mlp_c_fc_weight_sumsq); //     0.001
+    hap_wait(r, h_2_mlp_c_fc_db_all_ready);                   // 0.012 hidden
+    hap_cut(r, h_2_mlp_c_fc_db_cut, h[2].mlp_c_fc_db_all);    // [192@cut_192]                 0.001
+    op_sumsq(r, h_2_mlp_c_fc_bias_sumsq, h_2_mlp_c_fc_db_cut); // y = sum x^2  []+             0.001
+    op_add(r, h_2_mlp_c_fc_bias_norm, h_2_mlp_c_fc_weight_norm, h_2_mlp_c_fc_bias_sumsq); //   0.001
+    op_sumsq(r, h_2_mlp_c_proj_weight_sumsq, h[2].mlp_c_proj_dw); // y = sum x^2               0.003
+    op_add(r, h_2_mlp_c_proj_weight_norm, h_2_mlp_c_fc_bias_norm,
+        h_2_mlp_c_proj_weight_sumsq);                         // y = a + b                     0.001
+    hap_event *e_h_2_mlp_c_proj_weight_norm_all = coll_all_reduce_start(r, AXIS(0), FORM_PUT(2), 1,
+        &h_2_mlp_c_proj_weight_norm_all, &h_2_mlp_c_proj_weight_norm,
+        h_2_mlp_c_proj_weight_norm_all_scratch);              // + -> whole  []  4 B           0.024
+    op_sumsq(r, h_2_mlp_c_proj_bias_sumsq, h_2_mlp_c_proj_db); // y = sum x^2                  0.001
+    hap_wait(r, e_h_2_mlp_c_proj_weight_norm_all);            // 0.001 hidden
     op_add(r, h_2_mlp_c_proj_bias_norm, h_2_mlp_c_proj_weight_norm_all,
-        h[2].mlp_c_proj_bias_sumsq);                          // y = a + b                     0.001
+        h_2_mlp_c_proj_bias_sumsq);                           // y = a + b                     0.001
     op_sumsq(r, ln_f_weight_sumsq, ln_f_dw_all);              // y = sum x^2                   0.001
     op_add(r, ln_f_weight_norm, h_2_mlp_c_proj_bias_norm, ln_f_weight_sumsq); // y = a + b     0.001
     op_sumsq(r, ln_f_bias_sumsq, ln_f_db_all);                // y = sum x^2                   0.001
@@ -457,142 +551,67 @@ static void update(hap_rank *r)
     op_adam(r, wte_weight_by_vocab, wte_weight_m, wte_weight_v, wte_dsum, clip, 1, 0.9, 0.95, 1e-08,
         0.1, true);                                           // a -= lr b / sqrt c            0.015
     wte_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &wte_weight,
-        &wte_weight_by_vocab, NULL);                          // @vocab -> whole  52.8 KiB     0.027
-    h_ln_1_dw_all_ready[0] = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &h_ln_1_dw_all[0],
-        &h_ln_1_dw_cut[0], NULL);                             // @cut_64 -> whole  [64]  256 B 0.012
-    op_adam(r, wpe_weight, wpe_weight_m, wpe_weight_v, wpe_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1,
-        true);                                                // a -= lr b / sqrt c  [32 64]   0.010
+        &wte_weight_by_vocab, NULL);                          // @vocab -> whole  52.8 KiB     0.028
+    hap_cut(r, wpe_weight_cut, wpe_weight);                   // [32 64@cut_64_lp_2]           0.002
+    op_adam(r, wpe_weight_cut, wpe_weight_m, wpe_weight_v, wpe_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1,
+        true);                                                // a -= lr b / sqrt c            0.004
+    wpe_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &wpe_weight,
+        &wpe_weight_cut, NULL);                               // 8.00 KiB                      0.019
 }
 
-// One of 2 of the 3 blocks transformer.h.*                   //                               0.072
+// One of the 3 blocks transformer.h.*                        //                               0.085
 static void h_update(hap_rank *r, int i)
 {
     const h_block *b = &h[i];
-    hap_event *e_ln_1_db_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_1_db_all,
-        &b->ln_1_db_cut, NULL);                               // @cut_64 -> whole  [64]  256 B 0.012
-    hap_wait(r, h_ln_1_dw_all_ready[i]);
-    op_adam(r, b->ln_1_weight, b->ln_1_weight_m, b->ln_1_weight_v, h_ln_1_dw_all[i], clip, 1, 0.9,
-        0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
-    hap_wait(r, e_ln_1_db_all);                               // 0.001 hidden
+    op_adam(r, b->ln_1_weight, b->ln_1_weight_m, b->ln_1_weight_v, b->ln_1_dw_all, clip, 1, 0.9,
+        0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c  [64]      0.001
     op_adam(r, b->ln_1_bias, b->ln_1_bias_m, b->ln_1_bias_v, b->ln_1_db_all, clip, 1, 0.9, 0.95,
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
-    hap_cut(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight); // [64@cut_64 192]           0.004
+    hap_cut(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight); // [64@cut_64_lp 192]        0.004
     op_adam(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight_m, b->attn_c_attn_weight_v,
         b->attn_c_attn_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    0.014
     h_attn_c_attn_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->attn_c_attn_weight, &b->attn_c_attn_weight_cut, NULL); // 48.0 KiB                 0.024
-    hap_wait(r, coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &b->attn_c_attn_db_all,
-        &b->attn_c_attn_db_cut, NULL));                       // @cut_3 -> whole  [192]  768 B 0.012
     op_adam(r, b->attn_c_attn_bias, b->attn_c_attn_bias_m, b->attn_c_attn_bias_v,
-        b->attn_c_attn_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c      0.002
-    hap_cut(r, b->attn_c_proj_weight_by_heads, b->attn_c_proj_weight); // [64@heads 64]        0.002
-    op_adam(r, b->attn_c_proj_weight_by_heads, b->attn_c_proj_weight_m, b->attn_c_proj_weight_v,
-        b->attn_c_proj_dw_by_heads, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); //                  0.005
-    h_attn_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &b->attn_c_proj_weight, &b->attn_c_proj_weight_by_heads, NULL); // 16.0 KiB            0.018
-    hap_event *e_attn_c_proj_db_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
-        &b->attn_c_proj_db_all, &b->attn_c_proj_db_cut, NULL); // @cut_64 -> whole  256 B      0.012
-    hap_event *e_ln_2_dw_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_2_dw_all,
-        &b->ln_2_dw_cut, NULL);                               // @cut_64 -> whole  [64]  256 B 0.012
-    hap_wait(r, e_attn_c_proj_db_all);
+        b->attn_c_attn_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]                   0.002
+    op_adam(r, b->attn_c_proj_weight, b->attn_c_proj_weight_m, b->attn_c_proj_weight_v,
+        b->attn_c_proj_dw_all, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // [64 64]               0.019
     op_adam(r, b->attn_c_proj_bias, b->attn_c_proj_bias_m, b->attn_c_proj_bias_v,
-        b->attn_c_proj_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c      0.001
-    hap_event *e_ln_2_db_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &b->ln_2_db_all,
-        &b->ln_2_db_cut, NULL);                               // @cut_64 -> whole  [64]  256 B 0.012
-    hap_wait(r, e_ln_2_dw_all);                               // 0.001 hidden
+        b->attn_c_proj_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]                    0.001
     op_adam(r, b->ln_2_weight, b->ln_2_weight_m, b->ln_2_weight_v, b->ln_2_dw_all, clip, 1, 0.9,
         0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
-    hap_wait(r, e_ln_2_db_all);                               // 0.001 hidden
     op_adam(r, b->ln_2_bias, b->ln_2_bias_m, b->ln_2_bias_v, b->ln_2_db_all, clip, 1, 0.9, 0.95,
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
-    hap_cut(r, b->mlp_c_fc_weight_cut_3, b->mlp_c_fc_weight); // [64 192@cut_192]              0.004
-    op_adam(r, b->mlp_c_fc_weight_cut_3, b->mlp_c_fc_weight_m, b->mlp_c_fc_weight_v, b->mlp_c_fc_dw,
-        clip, 1, 0.9, 0.95, 1e-08, 0.1, true);                // a -= lr b / sqrt c            0.013
+    hap_cut(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight); // [64@cut_64 192]               0.004
+    op_adam(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight_m, b->mlp_c_fc_weight_v,
+        b->mlp_c_fc_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c       0.016
     h_mlp_c_fc_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &b->mlp_c_fc_weight, &b->mlp_c_fc_weight_cut_3, NULL); // @cut_192 -> whole  48.0 KiB  0.038
-    hap_wait(r, coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &b->mlp_c_fc_db_all,
-        &b->mlp_c_fc_db, NULL));                              // @cut_192 -> whole  768 B      0.012
+        &b->mlp_c_fc_weight, &b->mlp_c_fc_weight_cut_2, NULL); // @cut_64 -> whole  48.0 KiB   0.025
     op_adam(r, b->mlp_c_fc_bias, b->mlp_c_fc_bias_m, b->mlp_c_fc_bias_v, b->mlp_c_fc_db_all, clip,
-        1, 0.9, 0.95, 1e-08, 0, true);                        // a -= lr b / sqrt c            0.002
-    hap_cut(r, b->mlp_c_proj_weight_cut_3, b->mlp_c_proj_weight); // [192@cut_192 64]          0.004
-    op_adam(r, b->mlp_c_proj_weight_cut_3, b->mlp_c_proj_weight_m, b->mlp_c_proj_weight_v,
+        1, 0.9, 0.95, 1e-08, 0, true);                        // a -= lr b / sqrt c  [192]     0.002
+    hap_cut(r, b->mlp_c_proj_weight_cut_2, b->mlp_c_proj_weight); // [192@cut_192_lp 64]       0.004
+    op_adam(r, b->mlp_c_proj_weight_cut_2, b->mlp_c_proj_weight_m, b->mlp_c_proj_weight_v,
         b->mlp_c_proj_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c         0.013
     h_mlp_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &b->mlp_c_proj_weight, &b->mlp_c_proj_weight_cut_3, NULL); // 48.0 KiB                 0.026
-    h_ln_1_dw_all_ready[i + 1] = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
-        &h_ln_1_dw_all[i + 1], &h_ln_1_dw_cut[i + 1], NULL);  // @cut_64 -> whole  [64]  256 B 0.012
+        &b->mlp_c_proj_weight, &b->mlp_c_proj_weight_cut_2, NULL); // 48.0 KiB                 0.026
     op_adam(r, b->mlp_c_proj_bias, b->mlp_c_proj_bias_m, b->mlp_c_proj_bias_v, b->mlp_c_proj_db,
-        clip, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c            0.001
+        clip, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c  [64]      0.001
 }
 
 static void update_2(hap_rank *r)
 {
-    hap_event *e_h_2_ln_1_db_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
-        &h[2].ln_1_db_all, &h[2].ln_1_db_cut, NULL);          // @cut_64 -> whole  [64]  256 B 0.012
-    hap_wait(r, h_ln_1_dw_all_ready[2]);
-    op_adam(r, h[2].ln_1_weight, h[2].ln_1_weight_m, h[2].ln_1_weight_v, h_ln_1_dw_all[2], clip, 1,
-        0.9, 0.95, 1e-08, 0, true);                           // a -= lr b / sqrt c            0.001
-    hap_wait(r, e_h_2_ln_1_db_all);                           // 0.001 hidden
-    op_adam(r, h[2].ln_1_bias, h[2].ln_1_bias_m, h[2].ln_1_bias_v, h[2].ln_1_db_all, clip, 1, 0.9,
-        0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
-    hap_cut(r, h[2].attn_c_attn_weight_cut, h[2].attn_c_attn_weight); // [64@cut_64 192]       0.004
-    op_adam(r, h[2].attn_c_attn_weight_cut, h[2].attn_c_attn_weight_m, h[2].attn_c_attn_weight_v,
-        h[2].attn_c_attn_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c  0.014
-    h_attn_c_attn_weight_ready[2] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h[2].attn_c_attn_weight, &h[2].attn_c_attn_weight_cut, NULL); // 48.0 KiB             0.024
-    hap_wait(r, coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &h[2].attn_c_attn_db_all,
-        &h[2].attn_c_attn_db_cut, NULL));                     // @cut_3 -> whole  [192]  768 B 0.012
-    op_adam(r, h[2].attn_c_attn_bias, h[2].attn_c_attn_bias_m, h[2].attn_c_attn_bias_v,
-        h[2].attn_c_attn_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    0.002
-    hap_cut(r, h[2].attn_c_proj_weight_by_heads, h[2].attn_c_proj_weight); // [64@heads 64]    0.002
-    op_adam(r, h[2].attn_c_proj_weight_by_heads, h[2].attn_c_proj_weight_m,
-        h[2].attn_c_proj_weight_v, h[2].attn_c_proj_dw_by_heads, clip, 1, 0.9, 0.95, 1e-08, 0.1,
-        true);                                                // a -= lr b / sqrt c            0.005
-    h_attn_c_proj_weight_ready[2] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h[2].attn_c_proj_weight, &h[2].attn_c_proj_weight_by_heads, NULL); // 16.0 KiB        0.018
-    hap_event *e_h_2_attn_c_proj_db_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
-        &h[2].attn_c_proj_db_all, &h[2].attn_c_proj_db_cut, NULL); // @cut_64 -> whole  256 B  0.012
-    hap_event *e_h_2_ln_2_dw_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
-        &h[2].ln_2_dw_all, &h[2].ln_2_dw_cut, NULL);          // @cut_64 -> whole  [64]  256 B 0.012
-    hap_wait(r, e_h_2_attn_c_proj_db_all);
-    op_adam(r, h[2].attn_c_proj_bias, h[2].attn_c_proj_bias_m, h[2].attn_c_proj_bias_v,
-        h[2].attn_c_proj_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c    0.001
-    hap_event *e_h_2_ln_2_db_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
-        &h[2].ln_2_db_all, &h[2].ln_2_db_cut, NULL);          // @cut_64 -> whole  [64]  256 B 0.012
-    hap_wait(r, e_h_2_ln_2_dw_all);                           // 0.001 hidden
-    op_adam(r, h[2].ln_2_weight, h[2].ln_2_weight_m, h[2].ln_2_weight_v, h[2].ln_2_dw_all, clip, 1,
-        0.9, 0.95, 1e-08, 0, true);                           // a -= lr b / sqrt c            0.001
-    hap_wait(r, e_h_2_ln_2_db_all);                           // 0.001 hidden
-    op_adam(r, h[2].ln_2_bias, h[2].ln_2_bias_m, h[2].ln_2_bias_v, h[2].ln_2_db_all, clip, 1, 0.9,
-        0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
-    hap_cut(r, h[2].mlp_c_fc_weight_cut_3, h[2].mlp_c_fc_weight); // [64 192@cut_192]          0.004
-    op_adam(r, h[2].mlp_c_fc_weight_cut_3, h[2].mlp_c_fc_weight_m, h[2].mlp_c_fc_weight_v,
-        h[2].mlp_c_fc_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c         0.013
-    h_mlp_c_fc_weight_ready[2] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h[2].mlp_c_fc_weight, &h[2].mlp_c_fc_weight_cut_3, NULL); // 48.0 KiB                 0.038
-    hap_wait(r, coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &h[2].mlp_c_fc_db_all,
-        &h[2].mlp_c_fc_db, NULL));                            // @cut_192 -> whole  768 B      0.012
-    op_adam(r, h[2].mlp_c_fc_bias, h[2].mlp_c_fc_bias_m, h[2].mlp_c_fc_bias_v, h[2].mlp_c_fc_db_all,
-        clip, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c            0.002
-    hap_cut(r, h[2].mlp_c_proj_weight_cut_3, h[2].mlp_c_proj_weight); // [192@cut_192 64]      0.004
-    op_adam(r, h[2].mlp_c_proj_weight_cut_3, h[2].mlp_c_proj_weight_m, h[2].mlp_c_proj_weight_v,
-        h[2].mlp_c_proj_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c       0.013
-    h_mlp_c_proj_weight_ready[2] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h[2].mlp_c_proj_weight, &h[2].mlp_c_proj_weight_cut_3, NULL); // 48.0 KiB             0.026
-    op_adam(r, h[2].mlp_c_proj_bias, h[2].mlp_c_proj_bias_m, h[2].mlp_c_proj_bias_v,
-        h[2].mlp_c_proj_db, clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c  [64]   0.001
     op_adam(r, ln_f_weight, ln_f_weight_m, ln_f_weight_v, ln_f_dw_all, clip, 1, 0.9, 0.95, 1e-08, 0,
-        true);                                                // a -= lr b / sqrt c            0.001
+        true);                                                // a -= lr b / sqrt c  [64]      0.001
     op_adam(r, ln_f_bias, ln_f_bias_m, ln_f_bias_v, ln_f_db_all, clip, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c            0.001
-    hap_wait(r, wte_weight_ready);                            // 0.027 hidden
+    hap_wait(r, wte_weight_ready);                            // 0.028 hidden
+    hap_wait(r, wpe_weight_ready);                            // 0.019 hidden
 }
 
 // One of the 3 blocks transformer.h.*
 static void h_wait(hap_rank *r, int i)
 {
     hap_wait(r, h_attn_c_attn_weight_ready[i]);               // 0.024 hidden
-    hap_wait(r, h_attn_c_proj_weight_ready[i]);               // 0.018 hidden
-    hap_wait(r, h_mlp_c_fc_weight_ready[i]);                  // 0.038 hidden
+    hap_wait(r, h_mlp_c_fc_weight_ready[i]);                  // 0.025 hidden
     hap_wait(r, h_mlp_c_proj_weight_ready[i]);                // 0.026 hidden
 }

@@ -3,9 +3,9 @@
 //   hapc examples/gpt2-tiny/graph.json clusters/laptop2.yaml -o gpt2-tiny@laptop2 -q
 //
 //   ranks      0 cpu4, 1 cpu3
-//   predicted  4.44 ms a step: 4.34 computing or idle, 0.639 communication, of it 0.533 hidden; at
+//   predicted  4.43 ms a step: 4.34 computing or idle, 0.449 communication, of it 0.362 hidden; at
 //              least 3.81; by datasheet formulas
-//   memory     3.42 MiB, 2.58 MiB on {cpu4, cpu3}
+//   memory     3.42 MiB, 2.54 MiB on {cpu4, cpu3}
 //   input      graph a94a3bb305aca178, cluster 8851bf650c8a0795; strategy auto
 //
 // Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] is whole on
@@ -19,7 +19,7 @@
 // Cuts: axis of the mesh, size, entries of each coordinate; and who chose them.
 static const hap_cuts cuts[] = {
     HAP_CUT("rows",    0,   8,   5,   3),                     // compute
-    HAP_CUT("cut_32",  0,  32,  22,  10),                     // compute
+    HAP_CUT("cut_32",  0,  32,  24,   8),                     // compute
     HAP_CUT("vocab",   0, 211, 121,  90),                     // compute
     HAP_CUT("cut_64",  0,  64,  37,  27),                     // compute
     HAP_CUT("cut_3",   0,   3,   2,   1),                     // compute
@@ -53,16 +53,14 @@ int main(int argc, char **argv)
             h_backward(r, i);                                 //                                2.32
         wte_backward(r);                                      //                               0.035
         norm(r);                                              //                               0.006
+        for (int i = 0; i < 2; i++)
+            h_norm(r, i);                                     //                               0.076
+        update(r);                                            //                               0.071
         for (int i = 0; i < 3; i++)
-            h_norm(r, i);                                     //                               0.095
-        update(r);                                            //                               0.034
-        for (int i = 0; i < 3; i++)
-            h_update(r, i);                                   //                               0.269
-        update_2(r);                                          //                               0.004
+            h_update(r, i);                                   //                               0.253
+        update_2(r);                                          //                               0.002
         for (int i = 0; i < 3; i++)
             h_wait(r, i);
-        hap_wait(r, ln_f_weight_ready);
-        hap_wait(r, ln_f_bias_ready);
     }
     return hap_finish(r);
 }
@@ -157,10 +155,6 @@ static void loss_backward(hap_rank *r)
         ln_f_sum_ux, ln_f_weight, 1e-05);                     // [8@rows 32 64]                0.011
     op_norm_bwd_params(r, ln_f_dw, ln_f_db, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2,
         1e-05);                                               // y, y1 = dweight, dbias  [64]+ 0.008
-    ln_f_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &ln_f_dw_cut,
-        &ln_f_dw, ln_f_dw_cut_scratch);                       // + -> @cut_64  256 B           0.005
-    ln_f_db_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1, &ln_f_db_cut,
-        &ln_f_db, ln_f_db_cut_scratch);                       // + -> @cut_64  256 B           0.005
 }
 
 // One of the 3 blocks transformer.h.*                        //                               0.772
@@ -173,8 +167,6 @@ static void h_backward(hap_rank *r, int i)
     h_mlp_c_proj_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1,
         &b->mlp_c_proj_dw_cut, &b->mlp_c_proj_dw, NULL);      // + -> @cut_192  48.0 KiB       0.017
     op_sum(r, b->mlp_c_proj_db, h_ln_1_dsum[i + 1], HAP_INTS(0, 1), false); // [64]+           0.004
-    h_mlp_c_proj_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->mlp_c_proj_db_cut, &b->mlp_c_proj_db, b->mlp_c_proj_db_cut_scratch); // 256 B      0.005
     op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, b->mlp_c_fc, true); // [8@rows 32 192]     0.030
     op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight, NULL, HAP_NT); //          0.083
     op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2, b->mlp_act_dx);  // y = sum rows a' b  [64 192]+  0.083
@@ -192,10 +184,6 @@ static void h_backward(hap_rank *r, int i)
     op_add(r, b->ln_2_dsum, h_ln_1_dsum[i + 1], b->ln_2_dx);  // y = a + b                     0.011
     op_norm_bwd_params(r, b->ln_2_dw, b->ln_2_db, b->mlp_c_fc_dx, b->add, b->ln_2_sum, b->ln_2_m2,
         1e-05);                                               // y, y1 = dweight, dbias  [64]+ 0.008
-    h_ln_2_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->ln_2_dw_cut, &b->ln_2_dw, b->ln_2_dw_cut_scratch); // + -> @cut_64  256 B          0.005
-    h_ln_2_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->ln_2_db_cut, &b->ln_2_db, b->ln_2_db_cut_scratch); // + -> @cut_64  256 B          0.005
 
     // attn
     op_linear(r, b->attn_c_proj_dx, b->ln_2_dsum, b->attn_c_proj_weight, NULL, HAP_NT); //     0.028
@@ -203,8 +191,6 @@ static void h_backward(hap_rank *r, int i)
     h_attn_c_proj_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_EVEN, 1,
         &b->attn_c_proj_dw_by_heads, &b->attn_c_proj_dw, NULL); // + -> @heads  16.0 KiB       0.007
     op_sum(r, b->attn_c_proj_db, b->ln_2_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+     0.004
-    h_attn_c_proj_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->attn_c_proj_db_cut, &b->attn_c_proj_db, b->attn_c_proj_db_cut_scratch); // 256 B   0.005
     op_transpose(r, b->attn_transpose_4_dx, b->attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3)); //    0.007
     op_sdpa_bwd(r, b->attn_sdpa_dq, b->attn_sdpa_dk, b->attn_sdpa_dv, b->attn_transpose_4_dx,
         b->attn_transpose_3, b->attn_transpose, b->attn_transpose_2, b->attn_sdpa, b->attn_sdpa_lse,
@@ -230,14 +216,20 @@ static void h_backward(hap_rank *r, int i)
     op_add(r, h_ln_1_dsum[i], b->ln_2_dsum, b->ln_1_dx);      // y = a + b                     0.011
     op_norm_bwd_params(r, b->ln_1_dw, b->ln_1_db, b->attn_c_attn_dx, h_add_2[i], b->ln_1_sum,
         b->ln_1_m2, 1e-05);                                   // y, y1 = dweight, dbias  [64]+ 0.008
-    h_ln_1_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->ln_1_dw_cut, &b->ln_1_dw, b->ln_1_dw_cut_scratch); // + -> @cut_64  256 B          0.005
-    h_ln_1_db_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->ln_1_db_cut, &b->ln_1_db, b->ln_1_db_cut_scratch); // + -> @cut_64  256 B          0.005
 }
 
 static void wte_backward(hap_rank *r)
 {
+    hap_tensor *const to[] = {ln_f_dw_all, ln_f_db_all, h[2].mlp_c_proj_db_all, h[2].ln_2_dw_all,
+        h[2].ln_2_db_all, h[2].attn_c_proj_db_all, h[2].ln_1_dw_all, h[2].ln_1_db_all,
+        h[1].mlp_c_proj_db_all, h[1].ln_2_dw_all, h[1].ln_2_db_all, h[1].attn_c_proj_db_all,
+        h[1].ln_1_dw_all, h[1].ln_1_db_all, h[0].mlp_c_proj_db_all, h[0].ln_2_dw_all,
+        h[0].ln_2_db_all, h[0].attn_c_proj_db_all, h[0].ln_1_dw_all, h[0].ln_1_db_all};
+    hap_tensor *const from[] = {ln_f_dw, ln_f_db, h[2].mlp_c_proj_db, h[2].ln_2_dw, h[2].ln_2_db,
+        h[2].attn_c_proj_db, h[2].ln_1_dw, h[2].ln_1_db, h[1].mlp_c_proj_db, h[1].ln_2_dw,
+        h[1].ln_2_db, h[1].attn_c_proj_db, h[1].ln_1_dw, h[1].ln_1_db, h[0].mlp_c_proj_db,
+        h[0].ln_2_dw, h[0].ln_2_db, h[0].attn_c_proj_db, h[0].ln_1_dw, h[0].ln_1_db};
+    ln_f_dw_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 20, to, from, NULL); //   0.011
     op_sum(r, add_fold1, h_ln_1_dsum[0], HAP_INTS(0), true);  // y = sum x  [1 32 64]+         0.005
 
     // wpe
@@ -258,18 +250,19 @@ static void norm(hap_rank *r)
     hap_wait(r, wpe_dw_cut_ready);                            // 0.008 hidden
     op_sumsq(r, wpe_weight_sumsq, wpe_dw_cut);                // y = sum x^2                   0.001
     op_add(r, h_mlp_c_proj_bias_norm[0], wte_weight_sumsq, wpe_weight_sumsq); // y = a + b     0.001
+    hap_wait(r, ln_f_dw_all_ready);                           // 0.011 hidden
 }
 
-// One of the 3 blocks transformer.h.*                        //                               0.032
+// One of 2 of the 3 blocks transformer.h.*                   //                               0.038
 static void h_norm(hap_rank *r, int i)
 {
     const h_block *b = &h[i];
-    hap_wait(r, h_ln_1_dw_cut_ready[i]);                      // 0.005 hidden
-    op_sumsq(r, b->ln_1_weight_sumsq, b->ln_1_dw_cut);        // y = sum x^2  []+              0.001
-    op_add(r, b->ln_1_weight_norm, h_mlp_c_proj_bias_norm[i], b->ln_1_weight_sumsq); //        0.001
-    hap_wait(r, h_ln_1_db_cut_ready[i]);                      // 0.005 hidden
-    op_sumsq(r, b->ln_1_bias_sumsq, b->ln_1_db_cut);          // y = sum x^2                   0.001
-    op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq); // y = a + b        0.001
+    op_sumsq(r, b->ln_1_weight_sumsq, b->ln_1_dw_all);        // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), b->ln_1_weight_sumsq_part, b->ln_1_weight_sumsq); // []+           0.001
+    op_add(r, b->ln_1_weight_norm, h_mlp_c_proj_bias_norm[i], b->ln_1_weight_sumsq_part); //   0.001
+    op_sumsq(r, b->ln_1_bias_sumsq, b->ln_1_db_all);          // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), b->ln_1_bias_sumsq_part, b->ln_1_bias_sumsq); // whole -> +  []+   0.001
+    op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq_part); // y = a + b   0.001
     hap_wait(r, h_attn_c_attn_dw_cut_ready[i]);               // 0.017 hidden
     op_sumsq(r, b->attn_c_attn_weight_sumsq, b->attn_c_attn_dw_cut); // y = sum x^2            0.003
     op_add(r, b->attn_c_attn_weight_norm, b->ln_1_bias_norm, b->attn_c_attn_weight_sumsq); //  0.001
@@ -281,16 +274,16 @@ static void h_norm(hap_rank *r, int i)
     op_sumsq(r, b->attn_c_proj_weight_sumsq, b->attn_c_proj_dw_by_heads); // y = sum x^2       0.002
     op_add(r, b->attn_c_proj_weight_norm, b->attn_c_attn_bias_norm,
         b->attn_c_proj_weight_sumsq);                         // y = a + b                     0.001
-    hap_wait(r, h_attn_c_proj_db_cut_ready[i]);               // 0.005 hidden
-    op_sumsq(r, b->attn_c_proj_bias_sumsq, b->attn_c_proj_db_cut); // y = sum x^2              0.001
+    op_sumsq(r, b->attn_c_proj_bias_sumsq, b->attn_c_proj_db_all); // y = sum x^2  []          0.001
+    hap_partial(r, AXIS(0), b->attn_c_proj_bias_sumsq_part, b->attn_c_proj_bias_sumsq); // []+ 0.001
     op_add(r, b->attn_c_proj_bias_norm, b->attn_c_proj_weight_norm,
-        b->attn_c_proj_bias_sumsq);                           // y = a + b                     0.001
-    hap_wait(r, h_ln_2_dw_cut_ready[i]);                      // 0.005 hidden
-    op_sumsq(r, b->ln_2_weight_sumsq, b->ln_2_dw_cut);        // y = sum x^2                   0.001
-    op_add(r, b->ln_2_weight_norm, b->attn_c_proj_bias_norm, b->ln_2_weight_sumsq); //         0.001
-    hap_wait(r, h_ln_2_db_cut_ready[i]);                      // 0.005 hidden
-    op_sumsq(r, b->ln_2_bias_sumsq, b->ln_2_db_cut);          // y = sum x^2                   0.001
-    op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq); // y = a + b        0.001
+        b->attn_c_proj_bias_sumsq_part);                      // y = a + b                     0.001
+    op_sumsq(r, b->ln_2_weight_sumsq, b->ln_2_dw_all);        // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), b->ln_2_weight_sumsq_part, b->ln_2_weight_sumsq); // []+           0.001
+    op_add(r, b->ln_2_weight_norm, b->attn_c_proj_bias_norm, b->ln_2_weight_sumsq_part); //    0.001
+    op_sumsq(r, b->ln_2_bias_sumsq, b->ln_2_db_all);          // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), b->ln_2_bias_sumsq_part, b->ln_2_bias_sumsq); // whole -> +  []+   0.001
+    op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq_part); // y = a + b   0.001
     hap_wait(r, h_mlp_c_fc_dw_cut_ready[i]);                  // 0.017 hidden
     op_sumsq(r, b->mlp_c_fc_weight_sumsq, b->mlp_c_fc_dw_cut); // y = sum x^2                  0.003
     op_add(r, b->mlp_c_fc_weight_norm, b->ln_2_bias_norm, b->mlp_c_fc_weight_sumsq); //        0.001
@@ -301,23 +294,66 @@ static void h_norm(hap_rank *r, int i)
     op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw_cut); // y = sum x^2              0.003
     op_add(r, b->mlp_c_proj_weight_norm, b->mlp_c_fc_bias_norm,
         b->mlp_c_proj_weight_sumsq);                          // y = a + b                     0.001
-    hap_wait(r, h_mlp_c_proj_db_cut_ready[i]);                // 0.005 hidden
-    op_sumsq(r, b->mlp_c_proj_bias_sumsq, b->mlp_c_proj_db_cut); // y = sum x^2                0.001
+    op_sumsq(r, b->mlp_c_proj_bias_sumsq, b->mlp_c_proj_db_all); // y = sum x^2  []            0.001
+    hap_partial(r, AXIS(0), b->mlp_c_proj_bias_sumsq_part, b->mlp_c_proj_bias_sumsq); // []+   0.001
     op_add(r, h_mlp_c_proj_bias_norm[i + 1], b->mlp_c_proj_weight_norm,
-        b->mlp_c_proj_bias_sumsq);                            // y = a + b                     0.001
+        b->mlp_c_proj_bias_sumsq_part);                       // y = a + b                     0.001
 }
 
 static void update(hap_rank *r)
 {
-    hap_wait(r, ln_f_dw_cut_ready);                           // 0.005 hidden
-    op_sumsq(r, ln_f_weight_sumsq, ln_f_dw_cut);              // y = sum x^2  []+              0.001
-    op_add(r, ln_f_weight_norm, h_mlp_c_proj_bias_norm[3], ln_f_weight_sumsq); // y = a + b    0.001
-    hap_wait(r, ln_f_db_cut_ready);                           // 0.005 hidden
-    op_sumsq(r, ln_f_bias_sumsq, ln_f_db_cut);                // y = sum x^2                   0.001
+    op_sumsq(r, h[2].ln_1_weight_sumsq, h[2].ln_1_dw_all);    // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h[2].ln_1_weight_sumsq_part, h[2].ln_1_weight_sumsq); // []+       0.001
+    op_add(r, h[2].ln_1_weight_norm, h_mlp_c_proj_bias_norm[2],
+        h[2].ln_1_weight_sumsq_part);                         // y = a + b                     0.001
+    op_sumsq(r, h[2].ln_1_bias_sumsq, h[2].ln_1_db_all);      // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h[2].ln_1_bias_sumsq_part, h[2].ln_1_bias_sumsq); // []+           0.001
+    op_add(r, h[2].ln_1_bias_norm, h[2].ln_1_weight_norm, h[2].ln_1_bias_sumsq_part); //       0.001
+    hap_wait(r, h_attn_c_attn_dw_cut_ready[2]);               // 0.017 hidden
+    op_sumsq(r, h[2].attn_c_attn_weight_sumsq, h[2].attn_c_attn_dw_cut); // y = sum x^2        0.003
+    op_add(r, h[2].attn_c_attn_weight_norm, h[2].ln_1_bias_norm,
+        h[2].attn_c_attn_weight_sumsq);                       // y = a + b                     0.001
+    hap_wait(r, h_attn_c_attn_db_cut_ready[2]);               // 0.005 hidden
+    op_sumsq(r, h[2].attn_c_attn_bias_sumsq, h[2].attn_c_attn_db_cut); // y = sum x^2          0.001
+    op_add(r, h[2].attn_c_attn_bias_norm, h[2].attn_c_attn_weight_norm,
+        h[2].attn_c_attn_bias_sumsq);                         // y = a + b                     0.001
+    hap_wait(r, h_attn_c_proj_dw_by_heads_ready[2]);          // 0.007 hidden
+    op_sumsq(r, h[2].attn_c_proj_weight_sumsq, h[2].attn_c_proj_dw_by_heads); // y = sum x^2   0.002
+    op_add(r, h[2].attn_c_proj_weight_norm, h[2].attn_c_attn_bias_norm,
+        h[2].attn_c_proj_weight_sumsq);                       // y = a + b                     0.001
+    op_sumsq(r, h[2].attn_c_proj_bias_sumsq, h[2].attn_c_proj_db_all); // y = sum x^2  []      0.001
+    hap_partial(r, AXIS(0), h[2].attn_c_proj_bias_sumsq_part, h[2].attn_c_proj_bias_sumsq); // 0.001
+    op_add(r, h[2].attn_c_proj_bias_norm, h[2].attn_c_proj_weight_norm,
+        h[2].attn_c_proj_bias_sumsq_part);                    // y = a + b                     0.001
+    op_sumsq(r, h[2].ln_2_weight_sumsq, h[2].ln_2_dw_all);    // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h[2].ln_2_weight_sumsq_part, h[2].ln_2_weight_sumsq); // []+       0.001
+    op_add(r, h[2].ln_2_weight_norm, h[2].attn_c_proj_bias_norm,
+        h[2].ln_2_weight_sumsq_part);                         // y = a + b                     0.001
+    op_sumsq(r, h[2].ln_2_bias_sumsq, h[2].ln_2_db_all);      // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h[2].ln_2_bias_sumsq_part, h[2].ln_2_bias_sumsq); // []+           0.001
+    op_add(r, h[2].ln_2_bias_norm, h[2].ln_2_weight_norm, h[2].ln_2_bias_sumsq_part); //       0.001
+    hap_wait(r, h_mlp_c_fc_dw_cut_ready[2]);                  // 0.017 hidden
+    op_sumsq(r, h[2].mlp_c_fc_weight_sumsq, h[2].mlp_c_fc_dw_cut); // y = sum x^2              0.003
+    op_add(r, h[2].mlp_c_fc_weight_norm, h[2].ln_2_bias_norm, h[2].mlp_c_fc_weight_sumsq); //  0.001
+    hap_wait(r, h_mlp_c_fc_db_cut_ready[2]);                  // 0.005 hidden
+    op_sumsq(r, h[2].mlp_c_fc_bias_sumsq, h[2].mlp_c_fc_db_cut); // y = sum x^2                0.001
+    op_add(r, h[2].mlp_c_fc_bias_norm, h[2].mlp_c_fc_weight_norm,
+        h[2].mlp_c_fc_bias_sumsq);                            // y = a + b                     0.001
+    hap_wait(r, h_mlp_c_proj_dw_cut_ready[2]);                // 0.017 hidden
+    op_sumsq(r, h[2].mlp_c_proj_weight_sumsq, h[2].mlp_c_proj_dw_cut); // y = sum x^2          0.003
+    op_add(r, h[2].mlp_c_proj_weight_norm, h[2].mlp_c_fc_bias_norm,
+        h[2].mlp_c_proj_weight_sumsq);                        // y = a + b                     0.001
+    hap_event *e_h_2_mlp_c_proj_weight_norm_all = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 1,
+        &h_2_mlp_c_proj_weight_norm_all, &h[2].mlp_c_proj_weight_norm, NULL); // 4 B           0.010
+    op_sumsq(r, h[2].mlp_c_proj_bias_sumsq, h[2].mlp_c_proj_db_all); // y = sum x^2            0.001
+    hap_wait(r, e_h_2_mlp_c_proj_weight_norm_all);            // 0.001 hidden
+    op_add(r, h_2_mlp_c_proj_bias_norm, h_2_mlp_c_proj_weight_norm_all,
+        h[2].mlp_c_proj_bias_sumsq);                          // y = a + b                     0.001
+    op_sumsq(r, ln_f_weight_sumsq, ln_f_dw_all);              // y = sum x^2                   0.001
+    op_add(r, ln_f_weight_norm, h_2_mlp_c_proj_bias_norm, ln_f_weight_sumsq); // y = a + b     0.001
+    op_sumsq(r, ln_f_bias_sumsq, ln_f_db_all);                // y = sum x^2                   0.001
     op_add(r, ln_f_bias_norm, ln_f_weight_norm, ln_f_bias_sumsq); // y = a + b                 0.001
-    hap_wait(r, coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 1, &ln_f_bias_norm_all,
-        &ln_f_bias_norm, NULL));                              // + -> whole  []  4 B           0.010
-    op_clip_scale(r, clip, ln_f_bias_norm_all, 1);            // y = min(1, 1 / sqrt x)        0.001
+    op_clip_scale(r, clip, ln_f_bias_norm, 1);                // y = min(1, 1 / sqrt x)        0.001
     hap_cut(r, wte_weight_by_vocab, wte_weight);              // [211@vocab 64]                0.005
     op_adam(r, wte_weight_by_vocab, wte_weight_m, wte_weight_v, wte_dsum_by_vocab, clip, 1, 0.9,
         0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c            0.018
@@ -327,23 +363,17 @@ static void update(hap_rank *r)
     op_adam(r, wpe_weight_cut, wpe_weight_m, wpe_weight_v, wpe_dw_cut, clip, 1, 0.9, 0.95, 1e-08,
         0.1, true);                                           // a -= lr b / sqrt c            0.004
     wpe_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &wpe_weight,
-        &wpe_weight_cut, NULL);                               // @cut_32 -> whole  8.00 KiB    0.006
+        &wpe_weight_cut, NULL);                               // @cut_32 -> whole  8.00 KiB    0.007
 }
 
-// One of the 3 blocks transformer.h.*                        //                               0.090
+// One of the 3 blocks transformer.h.*                        //                               0.084
 static void h_update(hap_rank *r, int i)
 {
     const h_block *b = &h[i];
-    hap_cut(r, b->ln_1_weight_cut, b->ln_1_weight);           // whole -> @cut_64  [64@cut_64] 0.001
-    op_adam(r, b->ln_1_weight_cut, b->ln_1_weight_m, b->ln_1_weight_v, b->ln_1_dw_cut, clip, 1, 0.9,
-        0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
-    h_ln_1_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &b->ln_1_weight,
-        &b->ln_1_weight_cut, NULL);                           // @cut_64 -> whole  [64]  256 B 0.005
-    hap_cut(r, b->ln_1_bias_cut, b->ln_1_bias);               // whole -> @cut_64  [64@cut_64] 0.001
-    op_adam(r, b->ln_1_bias_cut, b->ln_1_bias_m, b->ln_1_bias_v, b->ln_1_db_cut, clip, 1, 0.9, 0.95,
+    op_adam(r, b->ln_1_weight, b->ln_1_weight_m, b->ln_1_weight_v, b->ln_1_dw_all, clip, 1, 0.9,
+        0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c  [64]      0.001
+    op_adam(r, b->ln_1_bias, b->ln_1_bias_m, b->ln_1_bias_v, b->ln_1_db_all, clip, 1, 0.9, 0.95,
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
-    h_ln_1_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &b->ln_1_bias,
-        &b->ln_1_bias_cut, NULL);                             // @cut_64 -> whole  [64]  256 B 0.005
     hap_cut(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight); // [64@cut_64 192]           0.005
     op_adam(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight_m, b->attn_c_attn_weight_v,
         b->attn_c_attn_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    0.017
@@ -359,21 +389,12 @@ static void h_update(hap_rank *r, int i)
         b->attn_c_proj_dw_by_heads, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); //                  0.007
     h_attn_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_EVEN, 1,
         &b->attn_c_proj_weight, &b->attn_c_proj_weight_by_heads, NULL); // 16.0 KiB            0.007
-    hap_cut(r, b->attn_c_proj_bias_cut, b->attn_c_proj_bias); // whole -> @cut_64  [64@cut_64] 0.001
-    op_adam(r, b->attn_c_proj_bias_cut, b->attn_c_proj_bias_m, b->attn_c_proj_bias_v,
-        b->attn_c_proj_db_cut, clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c      0.001
-    h_attn_c_proj_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->attn_c_proj_bias, &b->attn_c_proj_bias_cut, NULL); // @cut_64 -> whole  256 B      0.005
-    hap_cut(r, b->ln_2_weight_cut, b->ln_2_weight);           // whole -> @cut_64  [64@cut_64] 0.001
-    op_adam(r, b->ln_2_weight_cut, b->ln_2_weight_m, b->ln_2_weight_v, b->ln_2_dw_cut, clip, 1, 0.9,
+    op_adam(r, b->attn_c_proj_bias, b->attn_c_proj_bias_m, b->attn_c_proj_bias_v,
+        b->attn_c_proj_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]                    0.001
+    op_adam(r, b->ln_2_weight, b->ln_2_weight_m, b->ln_2_weight_v, b->ln_2_dw_all, clip, 1, 0.9,
         0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
-    h_ln_2_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &b->ln_2_weight,
-        &b->ln_2_weight_cut, NULL);                           // @cut_64 -> whole  [64]  256 B 0.005
-    hap_cut(r, b->ln_2_bias_cut, b->ln_2_bias);               // whole -> @cut_64  [64@cut_64] 0.001
-    op_adam(r, b->ln_2_bias_cut, b->ln_2_bias_m, b->ln_2_bias_v, b->ln_2_db_cut, clip, 1, 0.9, 0.95,
+    op_adam(r, b->ln_2_bias, b->ln_2_bias_m, b->ln_2_bias_v, b->ln_2_db_all, clip, 1, 0.9, 0.95,
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
-    h_ln_2_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &b->ln_2_bias,
-        &b->ln_2_bias_cut, NULL);                             // @cut_64 -> whole  [64]  256 B 0.005
     hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight);   // [64@cut_64 192]               0.005
     op_adam(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight_m, b->mlp_c_fc_weight_v,
         b->mlp_c_fc_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c       0.017
@@ -389,42 +410,27 @@ static void h_update(hap_rank *r, int i)
         b->mlp_c_proj_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c     0.016
     h_mlp_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
         &b->mlp_c_proj_weight, &b->mlp_c_proj_weight_cut, NULL); // 48.0 KiB                   0.012
-    hap_cut(r, b->mlp_c_proj_bias_cut, b->mlp_c_proj_bias);   // whole -> @cut_64  [64@cut_64] 0.001
-    op_adam(r, b->mlp_c_proj_bias_cut, b->mlp_c_proj_bias_m, b->mlp_c_proj_bias_v,
-        b->mlp_c_proj_db_cut, clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c       0.001
-    h_mlp_c_proj_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->mlp_c_proj_bias, &b->mlp_c_proj_bias_cut, NULL);  // @cut_64 -> whole  [64]  256 B 0.005
+    op_adam(r, b->mlp_c_proj_bias, b->mlp_c_proj_bias_m, b->mlp_c_proj_bias_v, b->mlp_c_proj_db_all,
+        clip, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c  [64]      0.001
 }
 
 static void update_2(hap_rank *r)
 {
-    hap_cut(r, ln_f_weight_cut, ln_f_weight);                 // whole -> @cut_64  [64@cut_64] 0.001
-    op_adam(r, ln_f_weight_cut, ln_f_weight_m, ln_f_weight_v, ln_f_dw_cut, clip, 1, 0.9, 0.95,
-        1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
-    ln_f_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &ln_f_weight,
-        &ln_f_weight_cut, NULL);                              // @cut_64 -> whole  [64]  256 B 0.005
-    hap_cut(r, ln_f_bias_cut, ln_f_bias);                     // whole -> @cut_64  [64@cut_64] 0.001
-    op_adam(r, ln_f_bias_cut, ln_f_bias_m, ln_f_bias_v, ln_f_db_cut, clip, 1, 0.9, 0.95, 1e-08, 0,
+    op_adam(r, ln_f_weight, ln_f_weight_m, ln_f_weight_v, ln_f_dw_all, clip, 1, 0.9, 0.95, 1e-08, 0,
+        true);                                                // a -= lr b / sqrt c  [64]      0.001
+    op_adam(r, ln_f_bias, ln_f_bias_m, ln_f_bias_v, ln_f_db_all, clip, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c            0.001
-    ln_f_bias_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &ln_f_bias,
-        &ln_f_bias_cut, NULL);                                // @cut_64 -> whole  [64]  256 B 0.005
     hap_wait(r, wte_weight_ready);                            // 0.013 hidden
-    hap_wait(r, wpe_weight_ready);                            // 0.006 hidden
+    hap_wait(r, wpe_weight_ready);                            // 0.007 hidden
 }
 
 // One of the 3 blocks transformer.h.*
 static void h_wait(hap_rank *r, int i)
 {
-    hap_wait(r, h_ln_1_weight_ready[i]);                      // 0.005 hidden
-    hap_wait(r, h_ln_1_bias_ready[i]);                        // 0.005 hidden
     hap_wait(r, h_attn_c_attn_weight_ready[i]);               // 0.012 hidden
     hap_wait(r, h_attn_c_attn_bias_ready[i]);                 // 0.005 hidden
     hap_wait(r, h_attn_c_proj_weight_ready[i]);               // 0.007 hidden
-    hap_wait(r, h_attn_c_proj_bias_ready[i]);                 // 0.005 hidden
-    hap_wait(r, h_ln_2_weight_ready[i]);                      // 0.005 hidden
-    hap_wait(r, h_ln_2_bias_ready[i]);                        // 0.005 hidden
     hap_wait(r, h_mlp_c_fc_weight_ready[i]);                  // 0.012 hidden
     hap_wait(r, h_mlp_c_fc_bias_ready[i]);                    // 0.005 hidden
     hap_wait(r, h_mlp_c_proj_weight_ready[i]);                // 0.012 hidden
-    hap_wait(r, h_mlp_c_proj_bias_ready[i]);                  // 0.005 hidden
 }
