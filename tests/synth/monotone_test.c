@@ -494,22 +494,6 @@ static const struct kept {
      "had no room, which it has where they lie evenly"},
 };
 
-// What the worse problem's step took when an open cause was noted, ms. Where it got quicker since,
-// the better one's may be as slow as it was allowed to be then, and no slower.
-static const struct noted {
-    uint64_t number;
-    double ms;
-} noted[] = {{555145, 3.80554}, {777497, 1.95145}};
-
-static bool is_kept_to(const struct kept *k, const test_case *t)
-{
-    double worse = t->slow.sec;
-    for (size_t i = 0; i < sizeof noted / sizeof *noted; i++)
-        if (noted[i].number == k->number) worse = fmax(worse, 1e-3 * noted[i].ms);
-    return !bug(&t->slow) && !bug(&t->fast) &&
-           (t->ratio <= k->most || t->fast.sec <= k->most * worse);
-}
-
 static int run_kept(bool night)
 {
     int bad = 0, n = 0;
@@ -517,7 +501,7 @@ static int run_kept(bool night)
         if (kept[i].slow && !night) continue;
         test_case t = run(kept[i].number);
         n++;
-        if (is_kept_to(&kept[i], &t)) continue;
+        if (!bug(&t.slow) && !bug(&t.fast) && t.ratio <= kept[i].most) continue;
         print_case(kept[i].number, &t);
         printf("    then: %s\n", kept[i].cause);
         bad++;
