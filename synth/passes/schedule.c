@@ -50,32 +50,43 @@ static double busy_seconds(const syn_program *p, const syn_instr *in)
     return most;
 }
 
-// The earliest place worth starting collective `at`: before instruction `result`.
-static int rise(scheduler *s, int at)
+// May a collective not start ahead of instruction i? `start`: it, in the present order.
+static bool stays_behind(scheduler *s, const syn_instr *start, int i)
+{
+    const syn_instr *in = &s->p->instr.p[i];
+    if (i < s->slot.first && start->turn != IR_BEFORE) return true;
+    if (ir_in_slot(start->turn) && ir_in_slot(in->turn) && in->turn < start->turn)
+        return true; // part by part
+    if (in->kind == SYN_START) return true;
+    s->mark++;
+    mark_all(s, start, true);
+    if (in->kind == SYN_WAIT) {
+        const syn_instr *other = &s->p->instr.p[in->start];
+        return writes_marked(s, other) || reads_marked(s, other);
+    }
+    if (writes_marked(s, in)) return true;
+    s->mark++;
+    mark_all(s, start, false); // what it writes must not be read any more
+    return reads_marked(s, in);
+}
+
+// What instruction i hides of a collective.
+static double hides(const scheduler *s, const syn_instr *start, int i)
+{
+    const syn_instr *in = &s->p->instr.p[i];
+    return busy_seconds(s->p, in) * syn_instr_slots(s->p, start) / syn_instr_slots(s->p, in);
+}
+
+// The earliest place worth starting collective `at`, not ahead of instruction `least`: before
+// instruction `result`.
+static int rise(scheduler *s, int at, int least)
 {
     const syn_instr *start = &s->p->instr.p[at];
     double hidden = 0;
-    for (int i = at - 1; i >= 0; i--) {
-        const syn_instr *in = &s->p->instr.p[i];
-        if (hidden >= start->sec[0]) return i + 1;
-        if (i < s->slot.first && start->turn != IR_BEFORE) return i + 1;
-        if (ir_in_slot(start->turn) && ir_in_slot(in->turn) && in->turn < start->turn)
-            return i + 1; // part by part
-        s->mark++;
-        mark_all(s, start, true);
-        if (in->kind == SYN_START) return i + 1;
-        if (in->kind == SYN_WAIT) {
-            const syn_instr *other = &s->p->instr.p[in->start];
-            if (writes_marked(s, other) || reads_marked(s, other)) return i + 1;
-            continue;
-        }
-        if (writes_marked(s, in)) return i + 1;
-        s->mark++;
-        mark_all(s, start, false); // what it writes must not be read any more
-        if (reads_marked(s, in)) return i + 1;
-        hidden += busy_seconds(s->p, in) * syn_instr_slots(s->p, start) / syn_instr_slots(s->p, in);
-    }
-    return 0;
+    int i = at;
+    while (i > least && hidden < start->sec[0] && !stays_behind(s, start, i - 1))
+        hidden += hides(s, start, --i);
+    return i;
 }
 
 // In place, cycle by cycle: most stay where they are, and an instruction is large.
@@ -217,15 +228,125 @@ void syn_behind_slot(syn_program *p)
     behind(p, syn_slot_of(p).end);
 }
 
+// --- chains: a collective that sends on what another one brings ---
+
+typedef struct chain {
+    int first, at;       // the STARTs; between them stands the first one's WAIT alone
+    int top, bottom;     // between them the first may start, and the other one
+    double above, below; // computing that may hide them: above the first, behind the other one
+} chain;
+
+static bool is_chain(scheduler *s, int at, chain *c)
+{
+    const syn_instr *in = s->p->instr.p;
+    if (at < 2 || in[at - 1].kind != SYN_WAIT || in[at - 1].start != at - 2) return false;
+    *c = (chain){.first = at - 2, .at = at};
+    s->mark++;
+    mark_all(s, &in[at - 2], false);
+    return reads_marked(s, &in[at]) && in[at - 2].turn == in[at].turn && in[at - 2].sec[0] > 0;
+}
+
+// Must a chain have ended before instruction i behind it?
+static bool ends_chain(scheduler *s, const chain *c, int i)
+{
+    const syn_instr *in = &s->p->instr.p[i], *a = &s->p->instr.p[c->first],
+                    *b = &s->p->instr.p[c->at];
+    if (in->kind == SYN_WAIT) return in->start == c->at;
+    if (in->turn != b->turn) return true;
+    s->mark++;
+    mark_all(s, a, true);
+    mark_all(s, b, true);
+    if (writes_marked(s, in)) return true;
+    s->mark++;
+    mark_all(s, a, false);
+    mark_all(s, b, false);
+    return reads_marked(s, in);
+}
+
+// How much computing stands around a chain, up to what it takes.
+static void measure(scheduler *s, int least, chain *c)
+{
+    const syn_program *p = s->p;
+    const syn_instr *a = &p->instr.p[c->first], *b = &p->instr.p[c->at];
+    double all = a->sec[0] + b->sec[0];
+    bool room = true; // until another collective starts
+    c->top = c->first;
+    while (c->top > least && c->above < all && !stays_behind(s, a, c->top - 1) &&
+           !stays_behind(s, b, c->top - 1))
+        c->above += hides(s, a, --c->top);
+    c->bottom = c->at + 1;
+    for (int i = c->bottom; i < p->instr.n && c->below < all && !ends_chain(s, c, i); i++) {
+        room = room && p->instr.p[i].kind != SYN_START;
+        c->below += hides(s, b, i);
+        if (room) c->bottom = i + 1;
+    }
+}
+
+// What is not hidden of a chain whose second collective starts behind so much computing; < 0: ahead
+// of it.
+static double exposed(const scheduler *s, const chain *c, double behind)
+{
+    double a = s->p->instr.p[c->first].sec[0] - (c->above + behind),
+           b = s->p->instr.p[c->at].sec[0] - (c->below - behind);
+    return (a > 0 ? a : 0) + (b > 0 ? b : 0);
+}
+
+// Where the second collective of a chain starts: where most of both hides, and of places that are
+// as good, at the nearest. *behind: computing from where it stood.
+static int second_start(const scheduler *s, const chain *c, double *behind)
+{
+    double sum = 0, best = exposed(s, c, 0);
+    int to = c->at;
+    *behind = 0;
+    for (int i = c->at + 2; i <= c->bottom; i++) {
+        sum += hides(s, &s->p->instr.p[c->at], i - 1);
+        if (exposed(s, c, sum) >= best * (1 - SYN_ROUNDING)) continue;
+        best = exposed(s, c, sum);
+        *behind = sum;
+        to = i;
+    }
+    sum = 0;
+    for (int i = c->first - 1; i > c->top; i--) {
+        sum -= hides(s, &s->p->instr.p[c->at], i);
+        if (exposed(s, c, sum) >= best * (1 - SYN_ROUNDING)) continue;
+        best = exposed(s, c, sum);
+        *behind = sum;
+        to = i;
+    }
+    return to;
+}
+
+// A reduce-scatter by machines behind one inside them, a gather behind a gather: both may hide if
+// the second starts neither as soon as the first has ended nor where its result is read. least: no
+// collective starts ahead of that.
+static void place_chain(scheduler *s, chain *c, int least, int *before)
+{
+    double behind, sec = s->p->instr.p[c->first].sec[0];
+    measure(s, least, c);
+    int to = second_start(s, c, &behind), from = to < c->first ? to : c->first;
+    double hidden = behind > 0 ? behind : 0;
+    while (from > c->top && hidden < sec)
+        hidden += hides(s, &s->p->instr.p[c->first], --from);
+    before[c->first] = from < c->first ? from : -1;
+    before[c->at] = before[c->at - 1] = to != c->at ? to : -1;
+}
+
 void syn_raise_starts(syn_program *p)
 {
-    int *before = NULL;
+    int *before = NULL, least = 0, last = -1; // of the START before; the second one of a chain
     scheduler s = begin(p, &before);
-    for (int i = 0; i < p->instr.n; i++)
-        if (p->instr.p[i].kind == SYN_START) {
-            int to = rise(&s, i);
-            before[i] = to < i ? to : -1;
+    for (int i = 0; i < p->instr.n; i++) {
+        chain c;
+        if (p->instr.p[i].kind != SYN_START) continue;
+        if (is_chain(&s, i, &c) && last != c.first) {
+            place_chain(&s, &c, least, before);
+            last = i;
+            if (before[i] > i) least = before[i];
+            continue;
         }
+        int to = rise(&s, i, least);
+        before[i] = to < i ? to : -1;
+    }
     reorder(&s, before);
     const syn_slot slot = syn_slot_of(p); // parts do not stand one behind the other
     if (p->g->depth > 0) behind(p, slot.weights < slot.end ? slot.weights : slot.back);

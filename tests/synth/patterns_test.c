@@ -566,7 +566,7 @@ START_TEST(machines_and_devices)
     hb_arena *a = hb_arena_new();
     device d[8];
     alike(d, 8, (device){0.4, 10, 10, 20, 0});
-    world w = found(a, small_mlp(a, 4096, 5, (int64_t[]){256, 2048, 256, 2048, 256, 64}),
+    world w = found(a, small_mlp(a, 2048, 5, (int64_t[]){256, 2048, 256, 2048, 256, 64}),
                     in_world(0, small_cluster(a, 2, 4, d, 2, 200)));
     // Unasked, the second pair is cut by rows alone: 0.8 % faster.
     static const char *const asked[] = {"w0=R,S(1)", "w1=R,S(0)", "w2=R,S(1)", "w3=R,S(0)"};
