@@ -53,9 +53,22 @@ static syn_program *spare_scratch(syn_making *x)
     return x->program;
 }
 
+// Where memory allows it some ahead of others, which holds more.
+static void raise_in_some_order(syn_program *p)
+{
+    hb_arena *a = hb_arena_new();
+    size_t bytes = sizeof *p->instr.p * (size_t)p->instr.n;
+    const syn_instr *was = hb_copy(a, p->instr.p, bytes);
+    if (syn_raise_starts(p, true) && syn_live_share(p, false) > SYN_ROOMY) {
+        memcpy(p->instr.p, was, bytes);
+        (void)syn_raise_starts(p, false);
+    }
+    hb_arena_free(a);
+}
+
 static syn_program *raise_starts(syn_making *x)
 {
-    syn_raise_starts(x->program);
+    raise_in_some_order(x->program);
     syn_send_first(x->program);
     x->share = syn_live_share(x->program, false);
     if (x->share > SYN_ROOMY && x->program->g->micro_batches > 1) {

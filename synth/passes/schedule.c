@@ -16,6 +16,8 @@ typedef struct scheduler {
     syn_slot slot;
     int *stamp; // by buffer: last mark
     int mark;
+    int *wait_of; // by START: its WAIT
+    bool pass, passed; // collectives may start ahead of others that are waited for later; one does
 } scheduler;
 
 static void mark_all(scheduler *s, const syn_instr *in, bool sources)
@@ -50,16 +52,17 @@ static double busy_seconds(const syn_program *p, const syn_instr *in)
     return most;
 }
 
-// May a collective not start ahead of instruction i? `start`: it, in the present order.
-static bool stays_behind(scheduler *s, const syn_instr *start, int i)
+// May collective `at` not start ahead of instruction i? It passes others that are waited for later.
+static bool stays_behind(scheduler *s, int at, int i)
 {
-    const syn_instr *in = &s->p->instr.p[i];
+    const syn_instr *in = &s->p->instr.p[i], *start = &s->p->instr.p[at];
     if (i < s->slot.first && start->turn != IR_BEFORE) return true;
     if (ir_in_slot(start->turn) && ir_in_slot(in->turn) && in->turn < start->turn)
         return true; // part by part
-    if (in->kind == SYN_START) return true;
+    if (in->kind == SYN_START && (!s->pass || s->wait_of[i] <= s->wait_of[at])) return true;
     s->mark++;
     mark_all(s, start, true);
+    if (in->kind == SYN_START && in->scratch >= 0 && s->stamp[in->scratch] == s->mark) return true;
     if (in->kind == SYN_WAIT) {
         const syn_instr *other = &s->p->instr.p[in->start];
         return writes_marked(s, other) || reads_marked(s, other);
@@ -84,8 +87,10 @@ static int rise(scheduler *s, int at, int least)
     const syn_instr *start = &s->p->instr.p[at];
     double hidden = 0;
     int i = at;
-    while (i > least && hidden < start->sec[0] && !stays_behind(s, start, i - 1))
+    while (i > least && hidden < start->sec[0] && !stays_behind(s, at, i - 1)) {
+        s->passed = s->passed || s->p->instr.p[i - 1].kind == SYN_START;
         hidden += hides(s, start, --i);
+    }
     return i;
 }
 
@@ -271,8 +276,9 @@ static void measure(scheduler *s, int least, chain *c)
     double all = a->sec[0] + b->sec[0];
     bool room = true; // until another collective starts
     c->top = c->first;
-    while (c->top > least && c->above < all && !stays_behind(s, a, c->top - 1) &&
-           !stays_behind(s, b, c->top - 1))
+    while (c->top > least && c->above < all && !stays_behind(s, c->first, c->top - 1) &&
+           !stays_behind(s, c->at, c->top - 1))
+        s->passed = s->passed || s->p->instr.p[c->top - 1].kind == SYN_START,
         c->above += hides(s, a, --c->top);
     c->bottom = c->at + 1;
     for (int i = c->bottom; i < p->instr.n && c->below < all && !ends_chain(s, c, i); i++) {
@@ -331,10 +337,14 @@ static void place_chain(scheduler *s, chain *c, int least, int *before)
     before[c->at] = before[c->at - 1] = to != c->at ? to : -1;
 }
 
-void syn_raise_starts(syn_program *p)
+bool syn_raise_starts(syn_program *p, bool pass)
 {
     int *before = NULL, least = 0, last = -1; // of the START before; the second one of a chain
     scheduler s = begin(p, &before);
+    s.pass = pass;
+    s.wait_of = HB_ARRAY(s.arena, int, p->instr.n + 1);
+    for (int i = 0; i < p->instr.n; i++)
+        if (p->instr.p[i].kind == SYN_WAIT) s.wait_of[p->instr.p[i].start] = i;
     for (int i = 0; i < p->instr.n; i++) {
         chain c;
         if (p->instr.p[i].kind != SYN_START) continue;
@@ -350,6 +360,7 @@ void syn_raise_starts(syn_program *p)
     reorder(&s, before);
     const syn_slot slot = syn_slot_of(p); // parts do not stand one behind the other
     if (p->g->depth > 0) behind(p, slot.weights < slot.end ? slot.weights : slot.back);
+    return s.passed;
 }
 
 // Largest share of a class's capacity that the sources and results of a collective take.

@@ -6,7 +6,9 @@
 #include "synth/plan/program.h"
 
 void syn_sink_waits(syn_program *p);   // wait as late as possible
-void syn_raise_starts(syn_program *p); // start early enough to hide
+// Start early enough to hide. pass: ahead of collectives that are waited for later, too; whether
+// one does.
+bool syn_raise_starts(syn_program *p, bool pass);
 // Where memory is short: what belongs behind the micro-batches stands there, not in the last one.
 void syn_behind_slot(syn_program *p);
 // Where memory is short: what a collective holds is let go once others are under way behind it.

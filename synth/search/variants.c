@@ -577,13 +577,12 @@ static void pursue_again(planner *p, int64_t chunks)
     pursue(p, chunks);
 }
 
-// The first number had all the work: a short search of those behind it, until two in a row gain
-// nothing.
-static void glance(planner *p, const leanings *x, int64_t first)
+// Other numbers had the work: a short search of those from k on, until two in a row gain nothing.
+static void glance(planner *p, const leanings *x, int64_t k)
 {
     p->most_work = SYN_WORK_GLANCE * SYN_WORK;
     int vain = 0;
-    for (int64_t k = divisor(p, 2 * first, 1); k > 0 && vain < 2; k = divisor(p, 2 * k, 1))
+    for (; k > 0 && vain < 2; k = divisor(p, 2 * k, 1))
         vain = planner_plan(p, k, x->least, NULL) ? 0 : vain + 1;
     p->most_work = 0;
 }
@@ -624,14 +623,19 @@ void planner_variants(planner *p)
         const syn_program *before = p->plain;
         double other = last.sec, other_plain = plain_last.sec, share = p->least_share;
         int later = p->later.n;
+        bool costs = p->plain_sec > SYN_FINISH_FAR * p->quickest; // memory, much
         // What turns have left may promise more than another number does.
-        if (later > 0 && planner_is_tired(p, SYN_WORK_FIRST) && !gained) break;
+        if (later > 0 && planner_is_tired(p, SYN_WORK_FIRST) && !gained) {
+            if (costs) glance(p, &x, k);
+            break;
+        }
         if (k > first && planner_fits(p) && o->after_few && !o->vary_chunks) break;
         // With all the memory that it wants, half as many are no better than what is to be beaten.
         if (k > first && p->bar > 0 && last.quickest >= planner_to_beat(p)) break;
         plan_chunks(p, &x, k, first);
-        bool costs = p->plain_sec > SYN_FINISH_FAR * p->quickest; // memory, much
-        if (vary && k == first && costs && planner_is_tired(p, 1)) glance(p, &x, first);
+        costs = p->plain_sec > SYN_FINISH_FAR * p->quickest;
+        if (vary && k == first && costs && planner_is_tired(p, 1))
+            glance(p, &x, divisor(p, 2 * first, 1));
         struct seen now = best_in(p, k, NULL), plain_now = best_in(p, k, x.least);
         if (now.quickest > 0) last = now;
         if (plain_now.quickest > 0) plain_last = plain_now;
