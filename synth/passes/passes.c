@@ -53,15 +53,18 @@ static syn_program *spare_scratch(syn_making *x)
     return x->program;
 }
 
-// Where memory allows it some ahead of others, which holds more.
+// In the program's order only where memory is short and that holds less.
 static void raise_in_some_order(syn_program *p)
 {
     hb_arena *a = hb_arena_new();
     size_t bytes = sizeof *p->instr.p * (size_t)p->instr.n;
     const syn_instr *was = hb_copy(a, p->instr.p, bytes);
-    if (syn_raise_starts(p, true) && syn_live_share(p, false) > SYN_ROOMY) {
+    double share = syn_raise_starts(p, false) ? syn_live_share(p, false) : 0;
+    if (share > SYN_ROOMY) {
+        const syn_instr *ahead = hb_copy(a, p->instr.p, bytes);
         memcpy(p->instr.p, was, bytes);
-        (void)syn_raise_starts(p, false);
+        (void)syn_raise_starts(p, true);
+        if (syn_live_share(p, false) >= share * (1 - SYN_ROUNDING)) memcpy(p->instr.p, ahead, bytes);
     }
     hb_arena_free(a);
 }

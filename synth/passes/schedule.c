@@ -3,11 +3,15 @@
 // Lowering waits for every collective at once. Here each WAIT sinks to just before the first
 // instruction that touches what the collective reads or writes, and each START rises past
 // computation until that computation is long enough to hide it, or until it meets the producer of
-// its source. Instructions other than START and WAIT keep their order, so the total order of
-// collectives is the program's.
+// its source. Instructions other than START and WAIT keep their order.
+//
+// Starts that keep the program's order hold least. Otherwise a collective passes those that are
+// waited for later, rises further where the next one of its stream needs what would hide it, and of
+// two that follow each other on one value the second starts where both hide.
 
 #include "synth/passes/schedule.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct scheduler {
@@ -16,8 +20,11 @@ typedef struct scheduler {
     syn_slot slot;
     int *stamp; // by buffer: last mark
     int mark;
-    int *wait_of; // by START: its WAIT
-    bool pass, passed; // collectives may start ahead of others that are waited for later; one does
+    // Of starts, by START:
+    bool in_order, moved; // they keep the program's order; it matters
+    int *wait_of;         // its WAIT
+    int *before;          // where it starts now; -1: where it stands
+    double *taken;        // seconds that the next one of its stream takes of what hides it
 } scheduler;
 
 static void mark_all(scheduler *s, const syn_instr *in, bool sources)
@@ -52,14 +59,17 @@ static double busy_seconds(const syn_program *p, const syn_instr *in)
     return most;
 }
 
-// May collective `at` not start ahead of instruction i? It passes others that are waited for later.
+// May collective `at` not start ahead of instruction i? Others that are waited for later it passes,
+// and the place of those that start earlier now.
 static bool stays_behind(scheduler *s, int at, int i)
 {
     const syn_instr *in = &s->p->instr.p[i], *start = &s->p->instr.p[at];
     if (i < s->slot.first && start->turn != IR_BEFORE) return true;
     if (ir_in_slot(start->turn) && ir_in_slot(in->turn) && in->turn < start->turn)
         return true; // part by part
-    if (in->kind == SYN_START && (!s->pass || s->wait_of[i] <= s->wait_of[at])) return true;
+    if (in->kind == SYN_START &&
+        (s->in_order || (s->wait_of[i] <= s->wait_of[at] && s->before[i] < 0)))
+        return true;
     s->mark++;
     mark_all(s, start, true);
     if (in->kind == SYN_START && in->scratch >= 0 && s->stamp[in->scratch] == s->mark) return true;
@@ -80,17 +90,28 @@ static double hides(const scheduler *s, const syn_instr *start, int i)
     return busy_seconds(s->p, in) * syn_instr_slots(s->p, start) / syn_instr_slots(s->p, in);
 }
 
+// Collective `at`, which would start before instruction *i, goes ahead of one more, if it may: not
+// ahead of *least.
+static bool climb(scheduler *s, int at, int *i, int *least)
+{
+    if (*i <= *least || stays_behind(s, at, *i - 1)) return false;
+    --*i;
+    if (s->p->instr.p[*i].kind != SYN_START) return true;
+    s->moved = true;
+    if (s->wait_of[*i] <= s->wait_of[at] && s->before[*i] > *least) *least = s->before[*i];
+    return true;
+}
+
 // The earliest place worth starting collective `at`, not ahead of instruction `least`: before
 // instruction `result`.
 static int rise(scheduler *s, int at, int least)
 {
     const syn_instr *start = &s->p->instr.p[at];
-    double hidden = 0;
+    double hidden = 0, all = start->sec[0] + (s->in_order ? 0 : s->taken[at]);
     int i = at;
-    while (i > least && hidden < start->sec[0] && !stays_behind(s, at, i - 1)) {
-        s->passed = s->passed || s->p->instr.p[i - 1].kind == SYN_START;
-        hidden += hides(s, start, --i);
-    }
+    while (hidden < all && climb(s, at, &i, &least))
+        hidden += hides(s, start, i);
+    s->moved = s->moved || (s->taken[at] > 0 && hidden > start->sec[0]);
     return i;
 }
 
@@ -276,10 +297,9 @@ static void measure(scheduler *s, int least, chain *c)
     double all = a->sec[0] + b->sec[0];
     bool room = true; // until another collective starts
     c->top = c->first;
-    while (c->top > least && c->above < all && !stays_behind(s, c->first, c->top - 1) &&
-           !stays_behind(s, c->at, c->top - 1))
-        s->passed = s->passed || s->p->instr.p[c->top - 1].kind == SYN_START,
-        c->above += hides(s, a, --c->top);
+    while (c->above < all && c->top > least && !stays_behind(s, c->at, c->top - 1) &&
+           climb(s, c->first, &c->top, &least))
+        c->above += hides(s, a, c->top);
     c->bottom = c->at + 1;
     for (int i = c->bottom; i < p->instr.n && c->below < all && !ends_chain(s, c, i); i++) {
         room = room && p->instr.p[i].kind != SYN_START;
@@ -325,7 +345,7 @@ static int second_start(const scheduler *s, const chain *c, double *behind)
 // A reduce-scatter by machines behind one inside them, a gather behind a gather: both may hide if
 // the second starts neither as soon as the first has ended nor where its result is read. least: no
 // collective starts ahead of that.
-static void place_chain(scheduler *s, chain *c, int least, int *before)
+static void place_chain(scheduler *s, chain *c, int least)
 {
     double behind, sec = s->p->instr.p[c->first].sec[0];
     measure(s, least, c);
@@ -333,34 +353,59 @@ static void place_chain(scheduler *s, chain *c, int least, int *before)
     double hidden = behind > 0 ? behind : 0;
     while (from > c->top && hidden < sec)
         hidden += hides(s, &s->p->instr.p[c->first], --from);
-    before[c->first] = from < c->first ? from : -1;
-    before[c->at] = before[c->at - 1] = to != c->at ? to : -1;
+    s->before[c->first] = from < c->first ? from : -1;
+    s->before[c->at] = s->before[c->at - 1] = to != c->at ? to : -1;
+    s->moved = true;
 }
 
-bool syn_raise_starts(syn_program *p, bool pass)
+// Seconds that the next collective of a stream takes of what would hide the one before.
+static void note_taken(scheduler *s)
 {
-    int *before = NULL, least = 0, last = -1; // of the START before; the second one of a chain
+    const syn_program *p = s->p;
+    double *now = HB_ARRAY(s->arena, double, p->instr.n + 1); // by instruction: computing before it
+    double starts[SYN_MAX_AXES] = {HUGE_VAL, HUGE_VAL}, takes[SYN_MAX_AXES] = {0}; // the next one
+    s->taken = HB_ARRAY(s->arena, double, p->instr.n + 1);
+    for (int i = 0; i < p->instr.n; i++)
+        now[i + 1] = now[i] + busy_seconds(p, &p->instr.p[i]) / syn_instr_slots(p, &p->instr.p[i]);
+    for (int i = p->instr.n - 1; i >= 0; i--) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind != SYN_START) continue;
+        int stream = in->axes == 2;
+        double slots = syn_instr_slots(p, in), sec = in->sec[0] / slots, due = now[s->wait_of[i]],
+               taken = fmin(fmax(due - starts[stream], 0), takes[stream]);
+        s->taken[i] = taken * slots;
+        starts[stream] = fmin(now[i], due - taken - sec);
+        takes[stream] = sec;
+    }
+}
+
+bool syn_raise_starts(syn_program *p, bool in_order)
+{
+    int least = 0, last = -1; // where the latest START that sank starts; the second one of a chain
+    int *before = NULL;
     scheduler s = begin(p, &before);
-    s.pass = pass;
+    s.before = before;
+    s.in_order = in_order;
     s.wait_of = HB_ARRAY(s.arena, int, p->instr.n + 1);
     for (int i = 0; i < p->instr.n; i++)
         if (p->instr.p[i].kind == SYN_WAIT) s.wait_of[p->instr.p[i].start] = i;
+    note_taken(&s);
     for (int i = 0; i < p->instr.n; i++) {
         chain c;
         if (p->instr.p[i].kind != SYN_START) continue;
-        if (is_chain(&s, i, &c) && last != c.first) {
-            place_chain(&s, &c, least, before);
+        if (!in_order && is_chain(&s, i, &c) && last != c.first) {
+            place_chain(&s, &c, least);
             last = i;
-            if (before[i] > i) least = before[i];
+            if (s.before[i] > i) least = s.before[i];
             continue;
         }
         int to = rise(&s, i, least);
-        before[i] = to < i ? to : -1;
+        s.before[i] = to < i ? to : -1;
     }
-    reorder(&s, before);
+    reorder(&s, s.before);
     const syn_slot slot = syn_slot_of(p); // parts do not stand one behind the other
     if (p->g->depth > 0) behind(p, slot.weights < slot.end ? slot.weights : slot.back);
-    return s.passed;
+    return s.moved;
 }
 
 // Largest share of a class's capacity that the sources and results of a collective take.

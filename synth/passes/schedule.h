@@ -6,9 +6,9 @@
 #include "synth/plan/program.h"
 
 void syn_sink_waits(syn_program *p);   // wait as late as possible
-// Start early enough to hide. pass: ahead of collectives that are waited for later, too; whether
-// one does.
-bool syn_raise_starts(syn_program *p, bool pass);
+// Start early enough to hide; in the program's order, which holds least, or not. Whether that
+// differs.
+bool syn_raise_starts(syn_program *p, bool in_order);
 // Where memory is short: what belongs behind the micro-batches stands there, not in the last one.
 void syn_behind_slot(syn_program *p);
 // Where memory is short: what a collective holds is let go once others are under way behind it.

@@ -166,7 +166,7 @@ static plan plan_of(setting *s, syn_space *sp, const syn_choice *c, int schedule
     out.additive = syn_additive(sp, p);
     if (schedule > 0) syn_sink_waits(p);
     if (schedule > 1) syn_bucket(p, s->costs, NULL, SYN_BUCKETS);
-    if (schedule > 2) (void)syn_raise_starts(p, true);
+    if (schedule > 2) (void)syn_raise_starts(p, false);
     if (schedule > 3) syn_limit_flight(p);
     out.simulated = syn_simulate(p, &t, false);
     syn_roll(p);

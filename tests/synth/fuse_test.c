@@ -105,7 +105,7 @@ static void look_at_order(int i)
         syn_program *p = syn_lower(s.a, sp, &choice);
         syn_price(p, s.costs);
         syn_sink_waits(p);
-        (void)syn_raise_starts(p, true);
+        (void)syn_raise_starts(p, false);
         int n = p->instr.n;
         syn_instr *old = hb_copy(s.a, p->instr.p, sizeof *old * (size_t)n);
         syn_fuse(p);

@@ -173,7 +173,7 @@ static void simulate(grid *q, point *x)
     syn_price_moves(p, q->costs);
     syn_sink_waits(p);
     syn_bucket(p, q->costs, NULL, SYN_BUCKETS);
-    (void)syn_raise_starts(p, true);
+    (void)syn_raise_starts(p, false);
     x->sec = syn_simulate(p, &line, false);
     q->searches++;
     hb_arena_free(a);
