@@ -53,25 +53,28 @@ static syn_program *spare_scratch(syn_making *x)
     return x->program;
 }
 
-// In the program's order only where memory is short and that holds less.
-static void raise_in_some_order(syn_program *p)
+// In the program's order where that is asked for, or nothing else fits and it holds less.
+static void raise_in_some_order(syn_making *x)
 {
+    syn_program *p = x->program;
     hb_arena *a = hb_arena_new();
     size_t bytes = sizeof *p->instr.p * (size_t)p->instr.n;
     const syn_instr *was = hb_copy(a, p->instr.p, bytes);
-    double share = syn_raise_starts(p, false) ? syn_live_share(p, false) : 0;
+    double share = syn_raise_starts(p, x->in_order) ? syn_live_share(p, false) : 0;
+    x->in_order_less = false;
     if (share > SYN_ROOMY) {
         const syn_instr *ahead = hb_copy(a, p->instr.p, bytes);
         memcpy(p->instr.p, was, bytes);
         (void)syn_raise_starts(p, true);
-        if (syn_live_share(p, false) >= share * (1 - SYN_ROUNDING)) memcpy(p->instr.p, ahead, bytes);
+        x->in_order_less = syn_live_share(p, false) < share * (1 - SYN_ROUNDING);
+        if (!x->in_order_less || share <= 1) memcpy(p->instr.p, ahead, bytes);
     }
     hb_arena_free(a);
 }
 
 static syn_program *raise_starts(syn_making *x)
 {
-    raise_in_some_order(x->program);
+    raise_in_some_order(x);
     syn_send_first(x->program);
     x->share = syn_live_share(x->program, false);
     if (x->share > SYN_ROOMY && x->program->g->micro_batches > 1) {

@@ -39,11 +39,13 @@ typedef struct syn_making {
     const syn_space *space;   // lower
     const syn_choice *choice; // lower
     syn_buckets buckets;      // bucket
+    bool in_order;            // raise starts: in the program's order
     double enough;            // overlap: pairs are of use if they may bring the step down to this
 
     syn_program *program;
     double additive;     // as lowered, under the space's weights
     double share;        // of the fullest memory that is live, as scheduled
+    bool in_order_less;  // in the program's order it holds less
     syn_program *paired; // the same with pairs, NULL: none
     double paired_sec;   // of its step, or of one that may have pairs; HUGE_VAL: unknown
     double sec;          // as simulated

@@ -197,9 +197,11 @@ void pool_offer(pool *p, candidate *c)
     note_devices(p, c);
 }
 
-// AS_LOWERED: every collective is waited for at once. The others: scheduled, in such buckets.
+// AS_LOWERED: every collective is waited for at once. IN_ORDER: they start in the program's order.
+// The others: scheduled, in such buckets.
 typedef enum {
-    AS_LOWERED = -1,
+    AS_LOWERED = -2,
+    IN_ORDER = -1,
     SCHEDULED = SYN_BUCKETS,
     IN_SMALL_BUCKETS = SYN_BUCKETS_SMALL,
     PUTS_ALONE = SYN_BUCKETS_PUTS_ALONE
@@ -213,7 +215,8 @@ static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
                     .costs = p->b->costs,
                     .space = space,
                     .choice = choice,
-                    .buckets = how == AS_LOWERED ? SYN_BUCKETS : (syn_buckets)how,
+                    .buckets = how < 0 ? SYN_BUCKETS : (syn_buckets)how,
+                    .in_order = how == IN_ORDER,
                     .paired_sec = HUGE_VAL};
     syn_passes_run(&x, SYN_PASS_LOWER, SYN_PASS_LOWER);
     if (how != AS_LOWERED)
@@ -231,7 +234,8 @@ static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
                    .paired_alone = x.paired_sec,
                    .sec = x.sec,
                    .timeline = x.timeline,
-                   .additive = x.additive};
+                   .additive = x.additive,
+                   .in_order_less = x.in_order_less};
     c.share = syn_live_share(c.program, false);
     c.fits = c.share <= SYN_ROOMY;
     bool roomy = c.fits;
@@ -434,6 +438,10 @@ candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_ch
     space->slack = slack;
     double additive = c.additive;
     bool looked = c.settled || c.share > 1;
+    if (!c.fits && c.settled && c.in_order_less) {
+        candidate less = simulate(p, arena, space, choice, IN_ORDER);
+        if (less.fits) c = less;
+    }
     if (!c.fits && looked && c.program->has_sym && syn_live_share(c.program, true) <= 1) {
         // Two segments take more than one: what one of them leaves free the other cannot use.
         p->b->costs->no_put = true;

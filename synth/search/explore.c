@@ -543,9 +543,11 @@ static void finish_meshes(pool *p)
     finish_best(p);
     bool light = p->work - work < SYN_FINISH_LIGHT * SYN_WORK;
     early = early || light;
-    double far = light ? SYN_FINISH_FAR_LIGHT : SYN_FINISH_FAR;
+    double far = !light           ? SYN_FINISH_FAR
+                 : p->best.priced ? SYN_FINISH_FAR_LIGHT
+                                  : SYN_FIX_FIRST_FAR;
     // Where memory costs much another variant of the step will do better.
-    if (p->best.sec > far * p->quickest) n = 0;
+    if (!light && p->best.sec > far * p->quickest) n = 0;
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         candidate best = p->best;
         if (of[i].sec > far * (early ? before : pool_best_known(p))) break;

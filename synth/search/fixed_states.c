@@ -332,11 +332,15 @@ static void settle(fixing *f, hb_arena *own)
         hb_arena_free(own);
 }
 
-// Is a plan so much faster that layers may differ for it?
-static bool gains(const pool *p, const candidate *c)
+// Offers a plan that is so much faster that layers may differ for it. With pairs alone it is none
+// to go on from: without them all is as if there were no pairs.
+static void offer_if_it_gains(pool *p, candidate *c)
 {
-    double less = 1 - SYN_SAME_PLACE;
-    return c->sec < p->best.sec * less || (c->paired && c->paired_alone < p->enough * less);
+    const double less = 1 - SYN_SAME_PLACE;
+    const candidate best = p->best;
+    bool gains = c->sec < best.sec * less;
+    if (gains || (c->paired && c->paired_alone < p->enough * less)) pool_offer(p, c);
+    if (!gains) p->best = best;
 }
 
 // Simulates the cheapest; what the best of these has fixed stays so. Whether one is better.
@@ -356,7 +360,7 @@ static bool simulate_found(fixing *f)
         p->work += SYN_FIX_SIMULATED * f->s->problem.n_vars;
         c.priced = f->s->memory_price != NULL;
         const syn_program *before = p->best.program;
-        if (gains(p, &c)) pool_offer(p, &c);
+        offer_if_it_gains(p, &c);
         x->sec = c.fits ? c.sec : HUGE_VAL;
         if (p->best.program != before) better = x;
         settle(f, own);
@@ -428,7 +432,7 @@ static bool simulate_first(fixing *f, const found_plan *x, double sec)
     syn_choice_decode(f->best.arena, f->s, x->x, choice);
     choice->additive = x->additive;
     candidate c = pool_simulate(p, own, f->s, choice);
-    if (gains(p, &c)) pool_offer(p, &c);
+    offer_if_it_gains(p, &c);
     f->best.sec = p->best.sec;
     f->x = x->x;
     settle(f, own);

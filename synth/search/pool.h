@@ -22,6 +22,7 @@ typedef struct candidate {
     bool settled;  // whether it fits was asked of the arena, or is known without
     double filled; // of the fullest class's capacity: what its arena takes, at most if it fits and
                    // nobody measures that; 0: not asked
+    bool in_order_less; // with collectives started in the program's order it holds less
     bool rolled;   // with loops
     bool placed;   // and with an arena
     bool searched_locally; // as far as its strategy allows
