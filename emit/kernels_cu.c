@@ -4,7 +4,10 @@
 // A fusion whose members are all EACH goes over elements once. Else a kernel goes over each row in
 // passes: a sum or maximum over the row is known behind the pass that makes it, so a value's level
 // is how many passes stand before it. What a pass needs is computed anew from memory, which is then
-// in the cache; what is kept is written in the last pass, so that it may lie where it is read.
+// in the cache; what is kept is written in the last pass, so that it may lie where it is read. With
+// a sum over leading dims it does so for each row that this is of, in turn. A thread then has as
+// many vectors of a row as `slots` says, and keeps in registers the sum's row, and what another
+// pass needs of what took long: exponentials and random numbers are not computed twice.
 
 #include "emit/emit.h"
 #include "ir/formula.h"
@@ -20,6 +23,7 @@ typedef struct writer {
     int level[SYN_MAX_PARTS];
     bool known[SYN_MAX_PARTS];  // ROW, ONE: its variable is there
     bool ready[SYN_MAX_FUSION]; // ROWS: its object is there
+    bool held[SYN_MAX_PARTS];   // in registers since an earlier pass
 } writer;
 
 static const syn_instr *member(const writer *w, int m)
@@ -40,6 +44,12 @@ static const ir_op_info *row_of(const writer *w, int m)
 static bool is_rows(const writer *w, int m)
 {
     return row_of(w, m)->flags & IR_ROWS;
+}
+
+// The sum over leading dims.
+static bool adds(const writer *w, int m)
+{
+    return row_of(w, m)->role == IR_ROLE_columns;
 }
 
 // It leaves one entry a row.
@@ -212,7 +222,7 @@ static void need(const writer *w, int part, bool *wanted)
     int m = w->s.part[part].made;
     if (wanted[part]) return;
     wanted[part] = true;
-    for (int i = 0; m >= 0 && !of_row(w, part) && i < member(w, m)->n_in; i++)
+    for (int i = 0; m >= 0 && !w->held[part] && !of_row(w, part) && i < member(w, m)->n_in; i++)
         need(w, w->in[m][i], wanted);
 }
 
@@ -229,7 +239,7 @@ static void before_pass(writer *w)
 {
     for (int m = 0; m < w->g->len; m++) {
         int part = w->made[m][0];
-        if (!all_known(w, m)) continue;
+        if (!all_known(w, m) || adds(w, m)) continue;
         if (is_rows(w, m) && !w->ready[m]) {
             w->ready[m] = true;
             hb_printf(w->out, "    const op::%s o%d(r", row_of(w, m)->name, m);
@@ -244,38 +254,53 @@ static void before_pass(writer *w)
     }
 }
 
-static void put_pass(writer *w, int pass, bool last)
+static void find_wanted(const writer *w, int pass, bool last, bool *wanted)
 {
-    bool wanted[SYN_MAX_PARTS] = {false};
-    for (int m = 0; m < w->g->len; m++) {
-        if (!reduces(w, m) || w->level[w->made[m][0]] != pass + 1) continue;
+    for (int m = 0; m < w->g->len; m++)
         for (int i = 0; i < member(w, m)->n_in; i++)
-            need(w, w->in[m][i], wanted);
-        for (int o = 0; o < member(w, m)->n_out; o++)
-            hb_printf(w->out, "    %s a%d;\n", row_of(w, m)->reducers[o] == 'm' ? "most" : "sum",
-                      w->made[m][o]);
-    }
+            if (reduces(w, m) && w->level[w->made[m][0]] == pass + 1) need(w, w->in[m][i], wanted);
     for (int i = 0; i < w->s.n && last; i++)
         if (w->s.part[i].kept && !of_row(w, i)) need(w, i, wanted);
-    hb_puts(w->out, "    if (r.here)\n        each_of(r, [&](auto w, i64 i, i64 j) {\n");
-    for (int i = 0; i < w->s.n; i++)
-        if (wanted[i] && w->s.part[i].made < 0 && !of_row(w, i)) put_load(w, i, 12);
-    for (int m = 0; m < w->g->len; m++) {
-        int part = w->made[m][0];
-        if (!reduces(w, m)) {
-            if (wanted[part] && !of_row(w, part)) put_value(w, m, 12);
-            continue;
-        }
-        if (w->level[part] != pass + 1) continue;
+}
+
+// Which of the values wanted in this pass a later one wants, too, and is to find in registers.
+static void find_held(const writer *w, int pass, int last, const bool *wanted, bool *held)
+{
+    bool later[SYN_MAX_PARTS] = {false};
+    for (int k = pass + 1; k <= last && w->s.slots; k++)
+        find_wanted(w, k, k == last, later);
+    for (int i = 0; i < w->s.n; i++) {
+        const int m = w->s.part[i].made;
+        held[i] = wanted[i] && later[i] && m >= 0 && !w->held[i] && !of_row(w, i) &&
+                  row_of(w, m)->flags & (IR_ROWS | IR_RANDOM);
+    }
+}
+
+// Of the row's entries: what member m makes of them, or adds them to.
+static void put_member(writer *w, int m, int pass, bool last, const bool *wanted, const bool *held)
+{
+    int part = w->made[m][0];
+    if (adds(w, m)) {
+        if (last) hb_printf(w->out, "            a%d.add(slot, t%d);\n", part, w->in[m][0]);
+    } else if (reduces(w, m)) {
+        if (w->level[part] != pass + 1) return;
         hb_printf(w->out, "            o%d.add(", m);
         for (int o = 0; o < member(w, m)->n_out; o++)
             hb_printf(w->out, "%sa%d.v", o ? ", " : "", w->made[m][o]);
         put_operands(w, m, false, 1);
         hb_puts(w->out, ");\n");
+    } else if (wanted[part] && !of_row(w, part)) {
+        if (w->held[part])
+            hb_printf(w->out, "            auto t%d = h%d[slot];\n", part, part);
+        else
+            put_value(w, m, 12);
+        if (held[part]) hb_printf(w->out, "            h%d[slot] = t%d;\n", part, part);
     }
-    for (int i = 0; i < w->s.n && last; i++)
-        if (w->s.part[i].kept && !of_row(w, i)) put_store(w, i, 12);
-    hb_puts(w->out, "        });\n");
+}
+
+// What the pass has made of the whole row.
+static void put_totals(writer *w, int pass)
+{
     for (int m = 0; m < w->g->len; m++)
         for (int o = 0; reduces(w, m) && o < member(w, m)->n_out; o++) {
             int part = w->made[m][o];
@@ -290,14 +315,43 @@ static void put_pass(writer *w, int pass, bool last)
         }
 }
 
+static void put_pass(writer *w, int pass, int last_pass)
+{
+    const bool last = pass == last_pass;
+    bool wanted[SYN_MAX_PARTS] = {false}, held[SYN_MAX_PARTS];
+    find_wanted(w, pass, last, wanted);
+    find_held(w, pass, last_pass, wanted, held);
+    for (int m = 0; m < w->g->len; m++)
+        for (int o = 0; o < member(w, m)->n_out; o++)
+            if (reduces(w, m) && w->level[w->made[m][0]] == pass + 1)
+                hb_printf(w->out, "    %s a%d;\n",
+                          row_of(w, m)->reducers[o] == 'm' ? "most" : "sum", w->made[m][o]);
+    for (int i = 0; i < w->s.n; i++)
+        if (held[i]) hb_printf(w->out, "    vec<8> h%d[%d];\n", i, w->s.slots);
+    hb_puts(w->out, "    if (r.here)\n        ");
+    if (w->s.slots)
+        hb_printf(w->out, "each_slot<%d>(r, [&](auto w, i64 i, i64 j, int slot) {\n", w->s.slots);
+    else
+        hb_puts(w->out, "each_of(r, [&](auto w, i64 i, i64 j) {\n");
+    for (int i = 0; i < w->s.n; i++)
+        if (wanted[i] && w->s.part[i].made < 0 && !of_row(w, i)) put_load(w, i, 12);
+    for (int m = 0; m < w->g->len; m++)
+        put_member(w, m, pass, last, wanted, held);
+    for (int i = 0; i < w->s.n && last; i++)
+        if (w->s.part[i].kept && w->s.part[i].shape == SYN_FULL) put_store(w, i, 12);
+    hb_puts(w->out, "        });\n");
+    for (int i = 0; i < w->s.n; i++)
+        w->held[i] = w->held[i] || held[i];
+    put_totals(w, pass);
+}
+
 static void put_rows(writer *w)
 {
     int last = 0, stats = 0;
-    hb_puts(w->out, "    const row r(g);\n");
+    hb_puts(w->out, w->s.slots ? "    const row r(g, turn);\n" : "    const row r(g);\n");
     for (int i = 0; i < w->s.n; i++) {
         const struct syn_part *x = &w->s.part[i];
-        if (x->made >= 0 && x->kept && x->shape == SYN_FULL && w->level[i] > last)
-            last = w->level[i];
+        if (x->made >= 0 && x->kept && !of_row(w, i) && w->level[i] > last) last = w->level[i];
         stats += x->kept && of_row(w, i);
         if (x->made >= 0 || !of_row(w, i)) continue;
         put_load(w, i, 4);
@@ -307,7 +361,7 @@ static void put_rows(writer *w)
         if (reduces(w, m) && w->level[w->made[m][0]] - 1 > last) last = w->level[w->made[m][0]] - 1;
     for (int pass = 0; pass <= last; pass++) {
         before_pass(w);
-        put_pass(w, pass, pass == last);
+        put_pass(w, pass, last);
     }
     before_pass(w);
     if (stats == 0) return;
@@ -316,6 +370,26 @@ static void put_rows(writer *w)
         if (w->s.part[i].kept && of_row(w, i))
             hb_printf(w->out, "        store_one(p%d, r.at, t%d);\n", i, i);
     hb_puts(w->out, "    }\n");
+}
+
+// The same for each of the rows that a row of the sum is of.
+static void put_turns(writer *w)
+{
+    hb_buf *out = w->out, body = {.arena = out->arena};
+    int sum = 0;
+    while (w->s.part[sum].shape != SYN_ADDED)
+        sum++;
+    hb_printf(out, "    added<%d> a%d;\n    for (i64 turn = 0; turn < g.turns; turn++) {\n",
+              w->s.slots, sum);
+    w->out = &body;
+    put_rows(w);
+    w->out = out;
+    const hb_str text = hb_done(&body);
+    for (size_t i = 0; i < text.n; i++) {
+        if (i == 0 || text.p[i - 1] == '\n') hb_puts(out, "    ");
+        hb_putc(out, text.p[i]);
+    }
+    hb_printf(out, "    }\n    a%d.store_at(g, p%d);\n", sum, sum);
 }
 
 // The fusion's text as one literal a member.
@@ -346,7 +420,9 @@ static void put_kernel(hb_buf *out, const syn_program *p, const syn_fusion *g, i
     put_text(out, syn_fusion_text(out->arena, p, g));
     hb_puts(out, ")\n{\n");
     put_pointers(&w);
-    if (w.s.rows)
+    if (w.s.slots)
+        put_turns(&w);
+    else if (w.s.rows)
         put_rows(&w);
     else
         put_elements(&w);

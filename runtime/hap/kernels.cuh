@@ -4,6 +4,7 @@
 //     FULL    load(w, p, i)        entries i .. i + V of the domain; V = 8 (16-byte accesses) or 1
 //     ROW     load_one(p, row)     COLUMN  load_column(w, p, j)     ONE  load_one(p, 0)
 //     TAIL    load_tail(w, p, i, count)    of the `count` elements of the domain's last dims
+//     ADDED   added<SLOTS>, store_at       the same, of all rows that lie so many elements apart
 // Values are f32 in registers, as<bf16>(t) is the value that memory of that type would hold; every
 // op's result is rounded to f32 as if it had been stored (formulas.cuh). EACH ops are
 // functions op::NAME; ROWS ops are types op::NAME: made from the row and its statistics, called
@@ -257,16 +258,16 @@ template <class Body> __device__ inline void each_entry(const hap_fusion_args &g
         run(width<1>(), i);
 }
 
-// One row of the domain, by a warp (blockDim.x 32) or a block.
+// One row of the domain, by a warp (blockDim.x 32) or a block; its next one where it takes several.
 struct row {
     i64 at, cols;
     double n;
     bool here;
-    __device__ explicit row(const hap_fusion_args &g) : at(0), cols(g.cols), n(g.n)
+    __device__ explicit row(const hap_fusion_args &g, i64 turn = 0) : at(0), cols(g.cols), n(g.n)
     {
         i64 own = (i64)blockIdx.x * blockDim.y + threadIdx.y;
-        here = own < g.rows;
-        if (here) at = own;
+        here = own < g.own;
+        if (here) at = turn * g.own + own;
     }
     __device__ bool leads() const { return threadIdx.x == 0; }
 };
@@ -286,6 +287,43 @@ template <class Body> __device__ inline void each_of(const row &r, Body body)
     for (i64 j = tail + t; j < r.cols; j += T)
         body(width<1>(), base + j, j);
 }
+
+// body(w, i, j, slot) for the row's vectors, those of a thread in as many slots: what is kept by
+// slot is kept in registers. Rows are of whole vectors and have no more of them.
+template <int SLOTS, class Body> __device__ inline void each_slot(const row &r, Body body)
+{
+    const i64 base = r.at * r.cols;
+#pragma unroll
+    for (int slot = 0; slot < SLOTS; slot++) {
+        const i64 j = ((i64)slot * blockDim.x + threadIdx.x) * 8;
+        if (j < r.cols) body(width<8>(), base + j, j, slot);
+    }
+}
+
+// What a thread's entries of all rows that it takes in turn add up to. -0 + x is x.
+template <int SLOTS> struct added {
+    vec<8> v[SLOTS];
+    __device__ added()
+    {
+#pragma unroll
+        for (int s = 0; s < SLOTS; s++)
+#pragma unroll
+            for (int k = 0; k < 8; k++)
+                v[s].x[k] = -0.0f;
+    }
+    __device__ void add(int slot, const vec<8> &u)
+    {
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            v[slot].x[k] = hap_formula::plus(v[slot].x[k], u.x[k]);
+    }
+    template <class T> __device__ void store_at(const hap_fusion_args &g, T *p) const
+    {
+        const row r(g);
+        if (!r.here) return;
+        each_slot<SLOTS>(r, [&](auto, i64 i, i64, int slot) { store(p, i, v[slot]); });
+    }
+};
 
 struct sum {
     float v = 0;

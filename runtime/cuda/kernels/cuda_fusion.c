@@ -125,6 +125,22 @@ static bool is_tail(const hap_tensor *d, const hap_tensor *t)
     return true;
 }
 
+// ":added2", of what the kernel adds up in its turns: entries of the domain's last dims, the sums
+// over those before, in the order in which `sum` adds. Rows are whole vectors, two a thread.
+static bool is_added(matching *m, const hap_tensor *t)
+{
+    const hap_tensor *d = m->domain;
+    hap_fusion_args *a = &m->out->args;
+    char *end;
+    const long slots = strtol(m->at, &end, 10);
+    if (end == m->at || slots < 1 || !d || !is_tail(d, t)) return false;
+    m->at = end;
+    const int64_t cols = d->local[d->rank - 1];
+    a->turns = d->elements / t->elements;
+    return cols % 8 == 0 && cols <= slots * 8 * cuda_row_threads(cols) && cols < t->elements &&
+           cuda_adds_in_turn(a->turns, t->elements);
+}
+
 static bool fits(matching *m, const hap_tensor *t, hap_tensor *full)
 {
     if (word(m, ":full")) {
@@ -136,6 +152,7 @@ static bool fits(matching *m, const hap_tensor *t, hap_tensor *full)
     if (word(m, ":row")) return d && t->elements == cuda_entries(d, 0, d->rank - 1);
     if (word(m, ":column")) return d && t->elements == d->local[d->rank - 1];
     if (word(m, ":tail")) return d && is_tail(d, t);
+    if (word(m, ":added")) return is_added(m, t);
     return word(m, ":one") && t->elements == 1;
 }
 
@@ -166,6 +183,14 @@ static bool tensor(matching *m, hap_tensor *t, bool made)
     return true;
 }
 
+static bool sums_leading(const hap_op_call *c)
+{
+    const hap_ints dims = c->attr[0].v;
+    for (int i = 0; i < dims.n; i++)
+        if (dims.v[i] != i) return false;
+    return dims.n > 0;
+}
+
 static bool one_op(matching *m, const hap_op_call *c, bool last, int *n_attr)
 {
     cuda_fusion *g = m->out;
@@ -176,6 +201,7 @@ static bool one_op(matching *m, const hap_op_call *c, bool last, int *n_attr)
         if (k < 0 || k >= c->n_attr || c->attr[k].i != v) return false;
         m->at = end;
     }
+    if (c->op == HAP_OP_sum && !sums_leading(c)) return false;
     if (*m->at != ' ' || *n_attr + c->n_attr > HAP_FUSION_ATTRS) return false;
     for (int k = 0; k < c->n_attr; k++) {
         g->args.attr[*n_attr].f = c->attr[k].f;
@@ -218,6 +244,8 @@ static void place(hap_fusion_args *a, const hap_tensor *d)
 {
     long long stride = 1;
     a->rows = cuda_entries(d, 0, d->rank - 1);
+    if (a->turns == 0) a->turns = 1;
+    a->own = a->rows / a->turns;
     a->cols = d->local[d->rank - 1];
     a->rank = d->rank;
     a->straight = 1;
@@ -247,6 +275,13 @@ static bool reads_one(const cuda_fusions *g, int k)
     return true;
 }
 
+// A sum that `sum` does not add in turn.
+static bool adds_otherwise(const hap_op_call *c)
+{
+    return c->op == HAP_OP_sum && c->out[0]->elements > 0 &&
+           !cuda_adds_in_turn(c->in[0]->elements / c->out[0]->elements, c->out[0]->elements);
+}
+
 // cuda_fuse joins these with what stands around them.
 static bool left_to_joins(const cuda_fusions *g, int n_kept, hap_tensor *const *kept)
 {
@@ -258,6 +293,7 @@ static bool left_to_joins(const cuda_fusions *g, int n_kept, hap_tensor *const *
              op == HAP_OP_rms_bwd) &&
             reads_one(g, k))
             return true;
+        if (adds_otherwise(&g->op[k])) return true;
         casts += op == HAP_OP_cast;
     }
     for (int i = 0; i < n_kept; i++)
@@ -353,7 +389,7 @@ const char *cuda_fusion_run(cuda_context *x, const cuda_fusion *g)
         if (a.rows == 0) return NULL;
         block.x = (unsigned)cuda_row_threads(a.cols);
         block.y = block.x == 32 ? CUDA_ROW_WARPS : 1;
-        grid.x = (unsigned)((a.rows + block.y - 1) / block.y);
+        grid.x = (unsigned)((a.own + block.y - 1) / block.y);
     } else {
         if (n == 0) return NULL;
         long long blocks = (n + 256 * 8 - 1) / (256 * 8);
