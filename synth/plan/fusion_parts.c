@@ -76,7 +76,7 @@ static bool place(syn_parts *s, int buffer, syn_shape shape, int made)
     for (int i = 0; i < s->n; i++)
         if (s->part[i].buffer == buffer) return s->part[i].shape == shape;
     if (s->n == SYN_MAX_PARTS) return false;
-    s->part[s->n++] = (struct syn_part){buffer, shape, made, false};
+    s->part[s->n++] = (struct syn_part){buffer, shape, made, false, false};
     return true;
 }
 
@@ -142,13 +142,13 @@ static bool rows_fit(const syn_program *p, syn_parts *s, const syn_instr *in, in
     return v->dim[v->rank - 1] <= SYN_FUSE_ROW;
 }
 
-// Vectors of a row for each thread that takes it (cuda_row_threads); 0: not whole ones.
+// Vectors of a row for each thread that takes it (cuda_row_threads), at most.
 static int slots_of(int64_t cols)
 {
     const int threads = cols <= IR_CUDA_WARP_COLUMNS     ? 32
                         : cols <= IR_CUDA_MIDDLE_COLUMNS ? IR_CUDA_MIDDLE_THREADS
                                                          : IR_CUDA_ROW_THREADS;
-    return cols % 8 ? 0 : (int)((cols / 8 + threads - 1) / threads);
+    return cols < 8 ? 1 : (int)((cols / 8 + threads - 1) / threads);
 }
 
 static bool is_cut(const syn_program *p, int buffer, int dim)
@@ -164,7 +164,7 @@ static bool is_cut(const syn_program *p, int buffer, int dim)
 // where the sum has few entries (cuda_adds_in_turn).
 static bool sum_fits(const syn_program *p, syn_parts *s, const syn_instr *in, int member)
 {
-    if (!s->rows || s->norm || s->slots || p->tensors.p[in->in[0]].dtype != IR_F32 ||
+    if (!s->rows || s->norm || s->adds || p->tensors.p[in->in[0]].dtype != IR_F32 ||
         p->tensors.p[in->out[0]].dtype != IR_F32)
         return false;
     const ir_node *n = &p->g->nodes.p[in->node];
@@ -183,8 +183,8 @@ static bool sum_fits(const syn_program *p, syn_parts *s, const syn_instr *in, in
     for (int d = lead; d <= last; d++)
         if (v->dim[d] != w->dim[d - off] || !cut_alike(p, s->domain, d, in->out[0], d - off))
             return false;
-    s->slots = slots_of(v->dim[last]);
-    return s->slots > 0 && rows > 1 && rows <= IR_CUDA_ADDED_ROWS &&
+    s->adds = true;
+    return v->dim[last] % 8 == 0 && rows > 1 && rows <= IR_CUDA_ADDED_ROWS &&
            ir_elements(w) >= IR_CUDA_ADDED_COLUMNS && place(s, in->out[0], SYN_ADDED, member);
 }
 
@@ -207,7 +207,7 @@ bool syn_parts_take(const syn_program *p, syn_parts *s, const syn_instr *in, int
             if (in->out[k] == s->part[i].buffer) return false; // written in place
     const ir_op_info *op = ir_op_of(p->g->nodes.p[in->node].op);
     if (op->role == IR_ROLE_gradient) next.norm = true;
-    if (next.norm && next.slots) return false;
+    if (next.norm && next.adds) return false;
     if (!(op->role == IR_ROLE_columns ? sum_fits(p, &next, in, member)
           : op->flags & IR_EACH       ? each_fits(p, &next, in, member)
                                       : rows_fit(p, &next, in, member)))
@@ -235,6 +235,15 @@ void syn_fusion_parts(const syn_program *p, const syn_fusion *g, syn_parts *out)
             for (int i = 0; i < out->n; i++)
                 if (out->part[i].buffer == in->out[o]) out->part[i].kept = g->kept[m] >> o & 1;
     }
+    for (int i = 0; out->adds && i < out->n; i++)
+        for (int k = 0; k < out->n; k++)
+            if (out->part[i].shape == SYN_TAIL && out->part[k].shape == SYN_ADDED)
+                out->part[i].repeats = ir_elements(value_of(p, out->part[i].buffer)) ==
+                                       ir_elements(value_of(p, out->part[k].buffer));
+    const ir_tensor *v = value_of(p, out->domain);
+    if (!out->rows || is_cut(p, out->domain, v->rank - 1)) return;
+    out->slots = slots_of(v->dim[v->rank - 1]);
+    out->ragged = v->dim[v->rank - 1] % 8 != 0;
 }
 
 hb_str syn_fusion_text(hb_arena *a, const syn_program *p, const syn_fusion *g)
@@ -258,8 +267,8 @@ hb_str syn_fusion_text(hb_arena *a, const syn_program *p, const syn_fusion *g)
                 i++;
             hb_printf(&b, "%s%d", k == in->n_in ? " > " : " ", i);
             if (i < seen) continue;
-            hb_printf(&b, ":%s", shapes[s.part[i].shape]);
-            if (s.part[i].shape == SYN_ADDED) hb_printf(&b, "%d", s.slots);
+            hb_printf(&b, ":%s", s.part[i].repeats ? "repeat" : shapes[s.part[i].shape]);
+            if (t == s.domain && s.slots) hb_printf(&b, "%d%s", s.slots, s.ragged ? "+" : "");
             hb_printf(&b, ":%s%s", ir_dtype_name(p->tensors.p[t].dtype),
                       s.part[i].kept ? ":kept" : "");
             seen = i + 1;

@@ -28,12 +28,15 @@ typedef struct syn_parts {
     int n, domain; // buffer; -1: no member yet
     bool rows;     // a member is of kind ROWS
     bool norm;     // of a norm's gradient, which the runtime joins with what stands around it
-    int slots;     // a member is a sum over leading dims: vectors of 8 of a row for each thread; 0
+    bool adds;     // a member is a sum over leading dims
+    int slots;     // vectors of 8 of a row for each thread that takes it, at most; 0: not said
+    bool ragged;   // rows are no whole vectors
     struct syn_part {
         int buffer;
         syn_shape shape;
         int made; // member that makes it, -1: read from memory
         bool kept;
+        bool repeats; // SYN_TAIL of the dims of the sum: the same in all turns
     } part[SYN_MAX_PARTS];
 } syn_parts;
 

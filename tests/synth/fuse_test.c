@@ -242,7 +242,7 @@ START_TEST(norm_group)
     syn_result res = planned(a, 1, &g, &f);
     ck_assert_int_eq(res.status, SYN_OK);
     const syn_program *p = res.program;
-    const char *want = "add 0:full:f32 1:full:f32 > 2:full:f32:kept; row_sum 2 > 3:row:f32:kept; "
+    const char *want = "add 0:full:f32 1:full:f32 > 2:full1:f32:kept; row_sum 2 > 3:row:f32:kept; "
                        "row_m2 2 3 > 4:row:f32:kept; "
                        "norm_apply 2 3 4 5:column:f32 6:column:f32 > 7:full:f32:kept";
     const syn_fusion *found = NULL;
@@ -277,10 +277,11 @@ START_TEST(scores_group)
 {
     static const struct {
         int tokens;
-        const char *sum, *dx, *copy; // of the gradient
-    } t[] = {{256, "sum.1=0 10 > 11:added1:f32:kept; ", "", "12"},
-             {248, "", ":kept", "11"},
-             {257, "", ":kept", "11"}};
+        const char *slots, *bias, *sum, *dx, *copy; // of the gradient, but for slots
+    } t[] = {{256, "1", "repeat", "sum.1=0 10 > 11:added:f32:kept; ", "", "12"},
+             {264, "2", "repeat", "sum.1=0 10 > 11:added:f32:kept; ", "", "12"},
+             {248, "1", "tail", "", ":kept", "11"},
+             {257, "1+", "tail", "", ":kept", "11"}};
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         hb_arena *a = hb_arena_new();
         const int n = t[i].tokens;
@@ -297,17 +298,19 @@ START_TEST(scores_group)
         syn_options o = syn_default_options();
         syn_result res = syn_synthesize(a, g, f, m, &o);
         ck_assert_int_eq(res.status, SYN_OK);
-        ck_assert(has_fusion(a, res.program,
-                             "cast 0:full:bf16 > 1:full:f32; add 1 2:tail:f32 > 3:full:f32; "
-                             "row_max 3 > 4:row:f32:kept; row_expsum 3 4 > 5:row:f32:kept; "
-                             "softmax_apply 3 4 5 > 6:full:f32; cast 6 > 7:full:bf16:kept"));
+        hb_str there = hb_fmt(a,
+                              "cast 0:full:bf16 > 1:full%s:f32; add 1 2:tail:f32 > 3:full:f32; "
+                              "row_max 3 > 4:row:f32:kept; row_expsum 3 4 > 5:row:f32:kept; "
+                              "softmax_apply 3 4 5 > 6:full:f32; cast 6 > 7:full:bf16:kept",
+                              t[i].slots);
+        ck_assert_msg(has_fusion(a, res.program, there.p), "%d tokens", n);
         hb_str back = hb_fmt(a,
-                             "cast 0:full:bf16 > 1:full:f32; cast 2:full:bf16 > 3:full:f32; "
-                             "add 3 4:tail:f32 > 5:full:f32; "
+                             "cast 0:full:bf16 > 1:full%s:f32; cast 2:full:bf16 > 3:full:f32; "
+                             "add 3 4:%s:f32 > 5:full:f32; "
                              "softmax_apply 5 6:row:f32 7:row:f32 > 8:full:f32; "
                              "row_dot 1 8 > 9:row:f32; softmax_bwd 1 8 9 > 10:full:f32%s; "
                              "%scast 10 > %s:full:bf16:kept",
-                             t[i].dx, t[i].sum, t[i].copy);
+                             t[i].slots, t[i].bias, t[i].dx, t[i].sum, t[i].copy);
         ck_assert_msg(has_fusion(a, res.program, back.p), "%d tokens", n);
         look_at_groups(res.program);
         hb_str why = {0};
