@@ -256,7 +256,7 @@ def same_groups(m, name, folder, *options):
 
 def scores(m):
     """attention with trained biases in bf16, fused and not: the same bits"""
-    for tokens, heads in ((13, 8), (64, 8), (128, 8), (520, 8), (1032, 2)):
+    for tokens, heads in ((13, 8), (64, 8), (128, 8), (197, 8), (512, 8), (520, 8), (1024, 2), (1032, 2)):
         name = f"scores{tokens}"
         graph, rows = m.path(name + ".json"), m.path(name + ".npy")
         made = m.run(name, ["python3", "tests/graphs/make_scores.py", str(tokens), str(heads), graph, rows], 60)

@@ -341,10 +341,10 @@ template <bool TANH, class A, class B> __device__ inline auto gelu_bwd(A a, B b)
         a, b);
 }
 
-// Entries i.. of the domain.
+// What entries i.. of the domain are multiplied by. Large: once in a kernel.
 template <int V>
-__device__ inline vec<V> dropout(vec<V> a, double p, i64 key, i64 first, const hap_fusion_args &g,
-                                 i64 i)
+__device__ __noinline__ vec<V> dropout_factors(float p, i64 key, i64 first,
+                                               const hap_fusion_args &g, i64 i)
 {
     unsigned long long k = hap_formula::random_key(g.step->seed, (unsigned long long)g.step->step,
                                                    (unsigned long long)key);
@@ -359,9 +359,17 @@ __device__ inline vec<V> dropout(vec<V> a, double p, i64 key, i64 first, const h
             w = hap_formula::philox((unsigned long long)have, k);
         }
         unsigned lo = at & 1 ? w.y : w.x, hi = at & 1 ? w.w : w.z;
-        y.x[e] = hap_formula::times(a.x[e], hap_formula::dropout_of(at & 2 ? hi : lo, (float)p));
+        y.x[e] = hap_formula::dropout_of(at & 2 ? hi : lo, p);
     }
     return y;
+}
+
+template <int V>
+__device__ inline vec<V> dropout(vec<V> a, double p, i64 key, i64 first, const hap_fusion_args &g,
+                                 i64 i)
+{
+    return over([](float v, float k) { return hap_formula::times(v, k); }, a,
+                dropout_factors<V>((float)p, key, first, g, i));
 }
 
 // --- ROWS: statistics ---
