@@ -110,7 +110,7 @@ static void take_fusion(maker *m, int kernel, int from, int to)
         if (!fits) break;
         take_call(m, &call[c]);
         const syn_instr *in = &m->p->instr.p[m->p->instr.n - 1];
-        fits = syn_may_fuse(m->p, in) && syn_parts_join(m->p, &parts, in, c - from);
+        fits = syn_may_fuse(m->p, in) && syn_parts_take(m->p, &parts, in, c - from);
         for (int o = 0; o < call[c].n_out; o++)
             for (int i = 0; i < kept->n_in; i++)
                 if (kept->in[i] == call[c].out[o]) g.kept[c - from] |= (uint8_t)(1 << o);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "ir/vjp_again.h"
+
 #define DY dy[0]
 
 static int unary(ir_back *b, ir_op op, const char *what, int x)
@@ -455,15 +457,16 @@ static bool vjp_sum(ir_back *b, const ir_node *n, const int *dy)
 
 static bool vjp_softmax_apply(ir_back *b, const ir_node *n, const int *dy)
 {
-    int dot = binary(b, IR_OP_row_dot, "dot", DY, n->out[0]);
-    vjp_give(b, 0, vjp_emit(b, IR_OP_softmax_bwd, "dx", 3, (int[]){DY, n->out[0], dot}, NULL));
+    int y = vjp_again(b, n), dot = binary(b, IR_OP_row_dot, "dot", DY, y);
+    vjp_give(b, 0, vjp_emit(b, IR_OP_softmax_bwd, "dx", 3, (int[]){DY, y, dot}, NULL));
     return true;
 }
 
 static bool vjp_log_softmax_apply(ir_back *b, const ir_node *n, const int *dy)
 {
     int sum = unary(b, IR_OP_row_sum, "rows", DY);
-    vjp_give(b, 0, vjp_emit(b, IR_OP_log_softmax_bwd, "dx", 3, (int[]){DY, n->out[0], sum}, NULL));
+    int y = vjp_again(b, n);
+    vjp_give(b, 0, vjp_emit(b, IR_OP_log_softmax_bwd, "dx", 3, (int[]){DY, y, sum}, NULL));
     return true;
 }
 

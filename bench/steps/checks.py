@@ -239,6 +239,7 @@ def same_groups(m, name, folder, *options):
         kept[on] = (write_losses(m, f"{name}.{on}", run), saved, run.losses)
         for line in run.said("note|left out", 3):
             print("   ", line)
+    alike = True
     for on in ("on", "all"):
         try:
             same = all(filecmp.cmp(a, b, shallow=False) for a, b in zip(kept["off"][:2], kept[on][:2]))
@@ -249,6 +250,19 @@ def same_groups(m, name, folder, *options):
             print(f"groups {on} {name}: the same bits", flush=True)
         else:  # rows of bf16 may differ in rounding (docs/cuda.md)
             print(f"groups {on} {name}: {len(kept[on][2])} losses, {far:.2g} apart at most", flush=True)
+            alike = False
+    return alike
+
+
+def scores(m):
+    """attention with trained biases in bf16, fused and not: the same bits"""
+    for tokens, heads in ((13, 8), (64, 8), (128, 8), (197, 8), (512, 8), (520, 8), (1024, 2), (1032, 2)):
+        name = f"scores{tokens}"
+        graph, rows = m.path(name + ".json"), m.path(name + ".npy")
+        made = m.run(name, ["python3", "tests/graphs/make_scores.py", str(tokens), str(heads), graph, rows], 60)
+        folder = made.ok and plan(m, name, graph, models.cluster(m, 1), "--precision", "bf16", "-q")
+        if folder and not same_groups(m, name, folder, "--input", f"x={rows}"):
+            m.failed(name, ["other bits"])
 
 
 def groups(m):

@@ -16,6 +16,9 @@ trace = json.load(open(sys.argv[1]))
 events = [e for e in (trace["traceEvents"] if isinstance(trace, dict) else trace) if e.get("ph") == "X" and e["dur"] >= 1]
 for e in events: # "op_linear:256": the row and its line in program.c
     e["name"], _, e["line"] = e["name"].removeprefix("op_").partition(":")
+    ops = [e["name"]] + [x.removeprefix("op_").partition(":")[0] for x in e.get("args", {}).get("joined", [])]
+    # One kernel of several ops goes by those that are no casts.
+    e["name"] = "+".join(list(dict.fromkeys(x for x in ops if x != "cast"))[:5]) or "cast"
 
 
 def last_step(events):
@@ -30,8 +33,9 @@ for rank in sorted({ranks[0], ranks[-1]}):
     total, count, kinds, worst = (collections.Counter() for _ in range(4))
     for e in last:
         name, ms = e["name"], e["dur"] / 1e3
-        kind = ("products" if name in DENSE else "moves and casts" if name in MOVES else
-                "optimizer" if name in UPDATE else "collectives" if e["tid"] == 1 else
+        first = name.partition("+")[0]
+        kind = ("products" if first in DENSE else "moves and casts" if name in MOVES else
+                "optimizer" if first in UPDATE else "collectives" if e["tid"] == 1 else
                 "rows and points")
         total[name] += ms
         count[name] += 1
@@ -40,7 +44,7 @@ for rank in sorted({ranks[0], ranks[-1]}):
     print(f"rank {rank}, one step, each call waited for: {sum(total.values()):.2f} ms;",
           ", ".join(f"{k} {v:.2f}" for k, v in kinds.most_common()))
     for name, ms in total.most_common(24):
-        print(f"  {name:20s} {ms:8.3f} ms  {count[name]:4d} calls, longest {worst[name]:.3f}")
+        print(f"  {name:60s} {ms:8.3f} ms  {count[name]:4d} calls, longest {worst[name]:.3f}")
     if len(sys.argv) > 2 and rank == ranks[0]:
         with open(sys.argv[2], "w") as out:
             for e in last:

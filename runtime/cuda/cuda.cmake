@@ -42,7 +42,7 @@ list(REMOVE_DUPLICATES cuda_includes)
 # The headers of generated kernels as text, for NVRTC.
 set(cuda_headers ${CMAKE_CURRENT_BINARY_DIR}/cuda_headers.c)
 set(texts "")
-foreach(file kernels.cuh formulas.cuh pointwise.h fusion_args.h)
+foreach(file kernels.cuh elements.cuh formulas.cuh pointwise.h fusion_args.h)
     list(APPEND texts ${include_dir}/hap/${file})
 endforeach()
 add_custom_command(OUTPUT ${cuda_headers}

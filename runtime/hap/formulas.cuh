@@ -135,14 +135,19 @@ __device__ inline float m2_add(float t, float v, float mean)
     return times_plus(d, d, t);
 }
 
+__device__ inline float exp_term(float v, float max)
+{
+    return expf(minus(v, max));
+}
+
 __device__ inline float expsum_add(float t, float v, float max)
 {
-    return plus(t, expf(minus(v, max)));
+    return plus(t, exp_term(v, max));
 }
 
 __device__ inline float softmax_of(float v, float max, float k) // k: 1 / sum
 {
-    return times(expf(minus(v, max)), k);
+    return times(exp_term(v, max), k);
 }
 
 __device__ inline float softmax_slope(float dy, float y, float dot)

@@ -15,6 +15,7 @@ typedef struct hap_fusion_step {
 
 typedef struct hap_fusion_args {
     long long rows, cols; // of this rank's part of the domain
+    long long own, turns; // rows / turns and turns: a block takes rows k, k + own, … in turn
     double n;             // columns of all ranks
     void *tensor[HAP_FUSION_TENSORS];
     long long count[HAP_FUSION_TENSORS]; // their elements

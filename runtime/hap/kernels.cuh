@@ -3,7 +3,9 @@
 // A kernel does the ops of a fusion on this rank's part of its domain: rows of `cols` entries.
 //     FULL    load(w, p, i)        entries i .. i + V of the domain; V = 8 (16-byte accesses) or 1
 //     ROW     load_one(p, row)     COLUMN  load_column(w, p, j)     ONE  load_one(p, 0)
-//     TAIL    load_tail(w, p, i, count)    of the `count` elements of the domain's last dims
+//     TAIL    load_tail(w, p, i, count)    of the `count` elements of the domain's last dims;
+//             load_column(w, p, r.tail(count) + j) in kernels over rows
+//     ADDED   added<SLOTS>, store_at       the same, of all rows that lie so many elements apart
 // Values are f32 in registers, as<bf16>(t) is the value that memory of that type would hold; every
 // op's result is rounded to f32 as if it had been stored (formulas.cuh). EACH ops are
 // functions op::NAME; ROWS ops are types op::NAME: made from the row and its statistics, called
@@ -13,6 +15,7 @@
 #ifndef HAP_KERNELS_CUH
 #define HAP_KERNELS_CUH
 
+#include "hap/elements.cuh"
 #include "hap/formulas.cuh"
 #include "hap/fusion_args.h"
 
@@ -28,201 +31,9 @@
 namespace hap
 {
 
-typedef long long i64;
-typedef float f32;
-struct bf16 {
-    unsigned short bits;
-};
-struct f16 {
-    unsigned short bits;
-};
-struct boolean {
-    unsigned char set;
-};
-
-template <int V> struct vec {
-    float x[V];
-};
-template <int V> struct width {
-    static constexpr int value = V;
-};
-
-// --- elements ---
-
-__device__ inline float to_f32(bf16 v)
-{
-    return __uint_as_float((unsigned)v.bits << 16);
-}
-
-__device__ inline float to_f32(f16 v)
-{
-    float y;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(v.bits));
-    return y;
-}
-
-__device__ inline float to_f32(float v)
-{
-    return v;
-}
-
-__device__ inline float to_f32(boolean v)
-{
-    return v.set ? 1.0f : 0.0f;
-}
-
-template <class T> __device__ inline T from_f32(float v);
-template <> __device__ inline float from_f32<float>(float v)
-{
-    return v;
-}
-template <> __device__ inline bf16 from_f32<bf16>(float v)
-{
-    bf16 y;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(v));
-    return y;
-}
-template <> __device__ inline f16 from_f32<f16>(float v)
-{
-    f16 y;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(v));
-    return y;
-}
-template <> __device__ inline boolean from_f32<boolean>(float v)
-{
-    return {(unsigned char)(v != 0.0f)};
-}
-
-template <class T> __device__ inline float as(float v)
-{
-    return to_f32(from_f32<T>(v));
-}
-template <class T, int V> __device__ inline vec<V> as(vec<V> v)
-{
-#pragma unroll
-    for (int k = 0; k < V; k++)
-        v.x[k] = as<T>(v.x[k]);
-    return v;
-}
-
 template <class T> __device__ inline T *at(const hap_fusion_args &g, int k)
 {
     return (T *)g.tensor[k];
-}
-
-template <class T> __device__ inline float load_one(const T *p, i64 i)
-{
-    return to_f32(p[i]);
-}
-
-template <class T> __device__ inline void store_one(T *p, i64 i, float v)
-{
-    p[i] = from_f32<T>(v);
-}
-
-// Eight elements of 4, 2 and 1 bytes.
-__device__ inline void load_8(const float *p, float (&x)[8])
-{
-    float4 a = ((const float4 *)p)[0], b = ((const float4 *)p)[1];
-    x[0] = a.x, x[1] = a.y, x[2] = a.z, x[3] = a.w;
-    x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
-}
-
-template <class T> __device__ inline void load_8(const T *p, float (&x)[8])
-{
-    if constexpr (sizeof(T) == 2) {
-        uint4 u = *(const uint4 *)p;
-        unsigned w[4] = {u.x, u.y, u.z, u.w};
-#pragma unroll
-        for (int k = 0; k < 8; k++)
-            x[k] = to_f32(T{(unsigned short)(k % 2 ? w[k / 2] >> 16 : w[k / 2])});
-    } else {
-        uint2 u = *(const uint2 *)p;
-#pragma unroll
-        for (int k = 0; k < 8; k++)
-            x[k] = to_f32(T{(unsigned char)((k < 4 ? u.x : u.y) >> k % 4 * 8)});
-    }
-}
-
-__device__ inline void store_8(float *p, const float (&x)[8])
-{
-    ((float4 *)p)[0] = make_float4(x[0], x[1], x[2], x[3]);
-    ((float4 *)p)[1] = make_float4(x[4], x[5], x[6], x[7]);
-}
-
-__device__ inline unsigned bits_of(bf16 v)
-{
-    return v.bits;
-}
-__device__ inline unsigned bits_of(f16 v)
-{
-    return v.bits;
-}
-__device__ inline unsigned bits_of(boolean v)
-{
-    return v.set;
-}
-
-template <class T> __device__ inline void store_8(T *p, const float (&x)[8])
-{
-    constexpr int EACH = 4 / sizeof(T); // elements a word
-    unsigned w[8 / EACH] = {0};
-#pragma unroll
-    for (int k = 0; k < 8; k++)
-        w[k / EACH] |= bits_of(from_f32<T>(x[k])) << k % EACH * (32 / EACH);
-    if constexpr (EACH == 2)
-        *(uint4 *)p = make_uint4(w[0], w[1], w[2], w[3]);
-    else
-        *(uint2 *)p = make_uint2(w[0], w[1]);
-}
-
-// V = 8 wants i a multiple of 8.
-template <int V, class T> __device__ inline vec<V> load(width<V>, const T *p, i64 i)
-{
-    vec<V> y;
-    if constexpr (V == 8)
-        load_8(p + i, y.x);
-    else
-        y.x[0] = to_f32(p[i]);
-    return y;
-}
-
-template <int V, class T> __device__ inline void store(T *p, i64 i, vec<V> v)
-{
-    if constexpr (V == 8)
-        store_8(p + i, v.x);
-    else
-        p[i] = from_f32<T>(v.x[0]);
-}
-
-// Entries j.. of a vector of the row's length; aligned where j is a multiple of 8.
-template <int V, class T> __device__ inline vec<V> load_column(width<V> w, const T *p, i64 j)
-{
-    vec<V> y;
-    if (V == 1 || j % 8 == 0) {
-        y = load(w, p, j);
-    } else {
-        for (int k = 0; k < V; k++)
-            y.x[k] = to_f32(p[j + k]);
-    }
-    return y;
-}
-
-// Element i of what repeats every `count` elements.
-template <int V, class T> __device__ inline vec<V> load_tail(width<V> w, const T *p, i64 i, i64 count)
-{
-    vec<V> y;
-    bool small = i <= 0x7FFFFFFF && count <= 0x7FFFFFFF;
-    i64 at = small ? (i64)((unsigned)i % (unsigned)count) : i % count;
-    if (V == 1 || count % 8 == 0) {
-        y = load(w, p, at);
-    } else {
-        for (int k = 0; k < V; k++) {
-            y.x[k] = to_f32(p[at]);
-            at = at + 1 == count ? 0 : at + 1;
-        }
-    }
-    return y;
 }
 
 // --- loops ---
@@ -257,18 +68,25 @@ template <class Body> __device__ inline void each_entry(const hap_fusion_args &g
         run(width<1>(), i);
 }
 
-// One row of the domain, by a warp (blockDim.x 32) or a block.
+// One row of the domain, by a warp (blockDim.x 32) or a block; its next one where it takes several.
 struct row {
     i64 at, cols;
     double n;
     bool here;
-    __device__ explicit row(const hap_fusion_args &g) : at(0), cols(g.cols), n(g.n)
+    __device__ explicit row(const hap_fusion_args &g, i64 turn = 0) : at(0), cols(g.cols), n(g.n)
     {
         i64 own = (i64)blockIdx.x * blockDim.y + threadIdx.y;
-        here = own < g.rows;
-        if (here) at = own;
+        here = own < g.own && turn < g.turns;
+        if (here) at = turn * g.own + own;
     }
     __device__ bool leads() const { return threadIdx.x == 0; }
+    // Where the row begins in what repeats every `count` elements.
+    __device__ i64 tail(i64 count) const
+    {
+        const i64 i = at * cols;
+        const bool small = i <= 0x7FFFFFFF && count <= 0x7FFFFFFF;
+        return small ? (i64)((unsigned)i % (unsigned)count) : i % count;
+    }
 };
 
 // body(w, i, j) for the row's entries j, at i in the domain. Vectors start at multiples of 8 of i,
@@ -286,6 +104,74 @@ template <class Body> __device__ inline void each_of(const row &r, Body body)
     for (i64 j = tail + t; j < r.cols; j += T)
         body(width<1>(), base + j, j);
 }
+
+constexpr bool ragged = true; // rows that are no whole vectors
+
+// body(w, i, j, slot): the same where a thread has no more than SLOTS vectors of a row. What is
+// kept by slot is kept in registers. Before and behind vectors of ragged rows a thread has at most
+// an entry: slots 0 and 1 of width 1.
+template <int SLOTS, bool RAGGED = false, class Body>
+__device__ inline void each_slot(const row &r, Body body)
+{
+    const i64 base = r.at * r.cols;
+    const int cols = (int)r.cols, t = threadIdx.x, T = blockDim.x;
+    const int front = RAGGED ? (int)(-base & 7) : 0, head = RAGGED && front > cols ? cols : front;
+    const int tail = RAGGED ? head + (cols - head) / 8 * 8 : cols;
+    if constexpr (RAGGED)
+        if (t < head) body(width<1>(), base + t, (i64)t, 0);
+#pragma unroll
+    for (int slot = 0; slot < SLOTS; slot++) {
+        const int j = head + (slot * T + t) * 8;
+        if (j < tail) body(width<8>(), base + j, (i64)j, slot);
+    }
+    if constexpr (RAGGED)
+        if (t < cols - tail) body(width<1>(), base + tail + t, (i64)tail + t, 1);
+}
+
+// What a thread has of a row's entries in its slots, as elements of memory of type T.
+template <class T, int SLOTS> struct held {
+    pack<T> v[SLOTS];
+    T one[2];
+    __device__ vec<8> get(width<8>, int slot) const { return unpacked(v[slot]); }
+    __device__ vec<1> get(width<1>, int slot) const { return {to_f32(one[slot])}; }
+    __device__ void put(width<8>, int slot, const vec<8> &u) { v[slot] = exactly<T>::of(u); }
+    __device__ void put(width<1>, int slot, const vec<1> &u) { one[slot] = from_f32<T>(u.x[0]); }
+    __device__ void load(width<8>, int slot, const T *p, i64 i) { v[slot] = read(p + i); }
+    __device__ void load(width<1>, int slot, const T *p, i64 i) { one[slot] = p[i]; }
+    __device__ void load_column(width<8> w, int slot, const T *p, i64 j)
+    {
+        if (j % 8 == 0)
+            load(w, slot, p, j);
+        else
+            put(w, slot, hap::load_column(w, p, j));
+    }
+    __device__ void load_column(width<1> w, int slot, const T *p, i64 j) { load(w, slot, p, j); }
+};
+
+// What a thread's entries of all rows that it takes in turn add up to. -0 + x is x.
+template <int SLOTS> struct added {
+    vec<8> v[SLOTS];
+    __device__ added()
+    {
+#pragma unroll
+        for (int s = 0; s < SLOTS; s++)
+#pragma unroll
+            for (int k = 0; k < 8; k++)
+                v[s].x[k] = -0.0f;
+    }
+    __device__ void add(int slot, const vec<8> &u)
+    {
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            v[slot].x[k] = hap_formula::plus(v[slot].x[k], u.x[k]);
+    }
+    template <class T> __device__ void store_at(const hap_fusion_args &g, T *p) const
+    {
+        const row r(g);
+        if (!r.here) return;
+        each_slot<SLOTS>(r, [&](auto, i64 i, i64, int slot) { store(p, i, v[slot]); });
+    }
+};
 
 struct sum {
     float v = 0;
@@ -455,10 +341,10 @@ template <bool TANH, class A, class B> __device__ inline auto gelu_bwd(A a, B b)
         a, b);
 }
 
-// Entries i.. of the domain.
+// What entries i.. of the domain are multiplied by. Large: once in a kernel.
 template <int V>
-__device__ inline vec<V> dropout(vec<V> a, double p, i64 key, i64 first, const hap_fusion_args &g,
-                                 i64 i)
+__device__ __noinline__ vec<V> dropout_factors(float p, i64 key, i64 first,
+                                               const hap_fusion_args &g, i64 i)
 {
     unsigned long long k = hap_formula::random_key(g.step->seed, (unsigned long long)g.step->step,
                                                    (unsigned long long)key);
@@ -473,9 +359,17 @@ __device__ inline vec<V> dropout(vec<V> a, double p, i64 key, i64 first, const h
             w = hap_formula::philox((unsigned long long)have, k);
         }
         unsigned lo = at & 1 ? w.y : w.x, hi = at & 1 ? w.w : w.z;
-        y.x[e] = hap_formula::times(a.x[e], hap_formula::dropout_of(at & 2 ? hi : lo, (float)p));
+        y.x[e] = hap_formula::dropout_of(at & 2 ? hi : lo, p);
     }
     return y;
+}
+
+template <int V>
+__device__ inline vec<V> dropout(vec<V> a, double p, i64 key, i64 first, const hap_fusion_args &g,
+                                 i64 i)
+{
+    return over([](float v, float k) { return hap_formula::times(v, k); }, a,
+                dropout_factors<V>((float)p, key, first, g, i));
 }
 
 // --- ROWS: statistics ---
@@ -524,6 +418,18 @@ struct row_sq {
 struct row_expsum {
     float max;
     __device__ row_expsum(const row &, float m) : max(m) {}
+    // What is added up, and adding that.
+    template <int V> __device__ vec<V> terms(vec<V> x) const
+    {
+        float m = max;
+        return over([m](float v) { return hap_formula::exp_term(v, m); }, x);
+    }
+    template <int V> __device__ void add_terms(float &t, vec<V> e) const
+    {
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            t = hap_formula::plus(t, e.x[k]);
+    }
     template <int V> __device__ void add(float &t, vec<V> x) const
     {
 #pragma unroll
@@ -551,6 +457,12 @@ struct softmax_apply {
     {
         float m = max, s = k;
         return over([m, s](float v) { return hap_formula::softmax_of(v, m, s); }, x);
+    }
+    // Of row_expsum's terms.
+    template <int V> __device__ vec<V> of_terms(vec<V> e) const
+    {
+        float s = k;
+        return over([s](float v) { return hap_formula::times(v, s); }, e);
     }
 };
 

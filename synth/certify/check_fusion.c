@@ -1,10 +1,10 @@
 // Fusions: the calls between hap_fuse and hap_fused, which one kernel may run.
 //
 // One by one they are proved like all calls. As one kernel they read and write at the same time and
-// leave what is not kept unwritten. So nothing but ops of kind EACH and ROWS stands in a fusion;
-// what is kept holds its value at the end and lies apart from all that the fusion reads from
-// memory, unless it takes the place of such a buffer exactly, element by element; and what is not
-// kept is lost.
+// leave what is not kept unwritten. So nothing but ops of kind EACH and ROWS, and sums, stands in a
+// fusion; what is kept holds its value at the end and lies apart from all that the fusion reads
+// from memory, unless it takes the place of such a buffer exactly, element by element; and what is
+// not kept is lost.
 
 #include "synth/certify/check_model.h"
 
@@ -47,7 +47,7 @@ bool chk_fused(chk *c, const rec_call *call)
     for (int k = from; k < c->at; k++) {
         const rec_call *v = &c->r->calls.p[k];
         const ir_op_info *row = ir_op_of((ir_op)v->op);
-        if (!(row->flags & (IR_EACH | IR_ROWS)))
+        if (!(row->flags & (IR_EACH | IR_ROWS)) && row->role != IR_ROLE_columns)
             return chk_fail(c, "op_%s cannot be in a fusion", row->name);
         for (int i = 0; i < v->n_in; i++) {
             if (made_between(c, from, k, v->in[i])) continue;

@@ -1,8 +1,9 @@
 // Fusions are grown greedily: from an instruction that may begin one, over those behind it in the
-// same run without communication. One that fits joins if it shares a value with the fusion and
-// nothing that is passed over stands in its way. An instruction that nothing joins goes down to its
-// first reader, if that may be fused with it: the gate of an MLP, past the matmul beside it. Time
-// is linear in instructions, SYN_FUSE_REACH at most for each.
+// same run without communication. One that fits joins if it shares a value with the fusion. What is
+// passed over and stands in its way joins before it, if all of that fits: another operand, made
+// again for the backward pass. An instruction that nothing joins goes down to its first reader, if
+// that may be fused with it: the gate of an MLP, past the matmul beside it. Time is linear in
+// instructions, SYN_FUSE_REACH at most for each, and for each of these.
 
 #include "synth/passes/fuse.h"
 
@@ -51,12 +52,48 @@ static int sinks(const fuser *f, int first, int n, const int *order, int k)
         j++;
     if (j == n || j > k + SYN_FUSE_REACH || !syn_may_fuse(p, &in[order[j]])) return 0;
     syn_parts s = {.domain = -1};
-    if (!syn_parts_join(p, &s, x, 0) || !syn_parts_join(p, &s, &in[order[j]], 1)) return 0;
+    if (!syn_parts_take(p, &s, x, 0) || !syn_parts_share(&s, &in[order[j]]) ||
+        !syn_parts_take(p, &s, &in[order[j]], 1))
+        return 0;
     for (int i = 0; i < x->n_in; i++)
         if (x->in[i] >= 0 && p->tensors.p[x->in[i]].role == SYN_ROLE_VALUE &&
             f->last[x->in[i]] <= first + order[j])
             return 0;
     return j - k - 1;
+}
+
+// A fusion as it grows: `members` instructions from place `at` of order[].
+typedef struct growing {
+    int at, members;
+    syn_parts parts;
+} growing;
+
+// The instruction at place j joins, with those passed over that stand in its way, or none does.
+static bool grow(const fuser *f, const syn_instr *in, int *order, growing *g, int j)
+{
+    const syn_program *p = f->p;
+    const int behind = g->at + g->members;
+    int place[SYN_MAX_FUSION], n = 0; // of those that join, the last first
+    syn_parts s = g->parts;
+    if (!syn_parts_share(&s, &in[order[j]])) return false;
+    for (int i = j; i >= behind; i--) {
+        bool joins = i == j;
+        for (int k = 0; k < n && !joins; k++)
+            joins = in_the_way(&in[order[i]], &in[order[place[k]]]);
+        if (!joins) continue;
+        if (g->members + n == SYN_MAX_FUSION || !syn_may_fuse(p, &in[order[i]])) return false;
+        place[n++] = i;
+    }
+    for (int k = n - 1, member = g->members; k >= 0; k--, member++)
+        if (!syn_parts_take(p, &s, &in[order[place[k]]], member)) return false;
+    for (int k = n - 1, to = behind; k >= 0; k--, to++) { // places before it stay as they are
+        int next = order[place[k]];
+        memmove(&order[to + 1], &order[to], (size_t)(place[k] - to) * sizeof *order);
+        order[to] = next;
+    }
+    g->members += n;
+    g->parts = s;
+    return true;
 }
 
 // Fusions of the n instructions from `first` on, none of them a collective's. order[k]: which of
@@ -69,20 +106,13 @@ static int find_fusions(const fuser *f, int first, int n, int *order, int *at, i
     for (int k = 0; k < n; k++)
         order[k] = k;
     for (int k = 0; k < n; k++) {
-        syn_parts s = {.domain = -1};
-        if (!syn_may_fuse(p, &in[order[k]]) || !syn_parts_join(p, &s, &in[order[k]], 0)) continue;
-        int members = 1;
-        for (int j = k + 1; j < n && j <= k + members + SYN_FUSE_REACH && members < SYN_MAX_FUSION;
-             j++) {
-            int next = order[j];
-            bool free = syn_may_fuse(p, &in[next]);
-            for (int i = k + members; i < j && free; i++)
-                free = !in_the_way(&in[order[i]], &in[next]);
-            if (!free || !syn_parts_join(p, &s, &in[next], members)) continue;
-            memmove(&order[k + members + 1], &order[k + members],
-                    (size_t)(j - k - members) * sizeof *order);
-            order[k + members++] = next;
-        }
+        growing g = {.at = k, .members = 1, .parts = {.domain = -1}};
+        if (!syn_may_fuse(p, &in[order[k]]) || !syn_parts_take(p, &g.parts, &in[order[k]], 0))
+            continue;
+        for (int j = k + 1;
+             j < n && j <= k + g.members + SYN_FUSE_REACH && g.members < SYN_MAX_FUSION; j++)
+            (void)grow(f, in, order, &g, j);
+        const int members = g.members;
         int down = members == 1 ? sinks(f, first, n, order, k) : 0;
         if (down > 0) { // and look again at what comes up here
             int x = order[k];
@@ -152,6 +182,14 @@ static bool in_layer(const syn_program *p, int instr, hb_str layer)
            (s.n == layer.n || s.p[layer.n] == '.' || s.p[layer.n] == '\'');
 }
 
+// What the backward pass makes again would be kept until then, if it were made with what is read
+// forward.
+static bool in_phase(const syn_program *p, int instr, int other)
+{
+    return p->g->nodes.p[p->instr.p[instr].node].phase ==
+           p->g->nodes.p[p->instr.p[other].node].phase;
+}
+
 // An op, of no pair.
 static bool is_free(const fuser *f, int i)
 {
@@ -168,7 +206,7 @@ static void fuse_range(fuser *f, int from, int to, int step, int count)
         }
         int first = i++;
         hb_str layer = layer_of(p, first);
-        while (i < to && is_free(f, i) && in_layer(p, i, layer) &&
+        while (i < to && is_free(f, i) && in_layer(p, i, layer) && in_phase(p, i, first) &&
                p->instr.p[i].turn == p->instr.p[first].turn)
             i++;
         if (i - first > 1) fuse_run(f, first, i - first, step, count);

@@ -265,6 +265,18 @@ static int64_t sums_alike(const walk *w, const syn_instr *in)
     return n;
 }
 
+// A sum over leading dims that adds its rows in turn, without parts (cuda_adds_in_turn).
+static bool adds_in_turn(const walk *w, const syn_instr *in)
+{
+    const ir_node *n = &w->p->g->nodes.p[in->node];
+    int64_t cells = rows(w, in->out[0]) * last(w, in->out[0]);
+    int64_t of = rows(w, in->in[0]) * last(w, in->in[0]);
+    for (int d = 0; d < n->attr[0].n; d++)
+        if (n->attr[0].v[d] != d) return false;
+    return rank_of(w, in->out[0]) > 1 && cells >= IR_CUDA_ADDED_COLUMNS && of > cells &&
+           of / cells <= IR_CUDA_ADDED_ROWS;
+}
+
 // Rows of both sides by expert, and where each expert's begin. On sm_90 rows of bf16 are gathered,
 // from which place on each of their tiles is told by an entry of a list.
 static void experts(walk *w, const syn_instr *in, bool dw)
@@ -323,6 +335,7 @@ static void op(walk *w, const syn_instr *in)
         int64_t y = last(w, in->out[0]), cells = rows(w, in->out[0]) * y;
         int64_t parts = IR_CUDA_COLUMN_PARTS * y;
         int64_t one = (cells > parts ? cells : parts) * 4;
+        if (adds_in_turn(w, in)) break;
         if (IR_CUDA_MOST_SUMS * one > w->work) takes(w, sums_alike(w, in) * one);
         break;
     }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/formula.h"
+#include "ir/runtime_limits.h"
 
 // --- shapes beside a domain ---
 
@@ -75,7 +76,7 @@ static bool place(syn_parts *s, int buffer, syn_shape shape, int made)
     for (int i = 0; i < s->n; i++)
         if (s->part[i].buffer == buffer) return s->part[i].shape == shape;
     if (s->n == SYN_MAX_PARTS) return false;
-    s->part[s->n++] = (struct syn_part){buffer, shape, made, false};
+    s->part[s->n++] = (struct syn_part){buffer, shape, made, false, false};
     return true;
 }
 
@@ -141,13 +142,60 @@ static bool rows_fit(const syn_program *p, syn_parts *s, const syn_instr *in, in
     return v->dim[v->rank - 1] <= SYN_FUSE_ROW;
 }
 
+// Vectors of a row for each thread that takes it (cuda_row_threads), at most.
+static int slots_of(int64_t cols)
+{
+    const int threads = cols <= IR_CUDA_WARP_COLUMNS     ? 32
+                        : cols <= IR_CUDA_MIDDLE_COLUMNS ? IR_CUDA_MIDDLE_THREADS
+                                                         : IR_CUDA_ROW_THREADS;
+    return cols < 8 ? 1 : (int)((cols / 8 + threads - 1) / threads);
+}
+
+static bool is_cut(const syn_program *p, int buffer, int dim)
+{
+    for (int a = 0; a < p->mesh->n_axes; a++)
+        if (p->tensors.p[buffer].state.ax[a].kind == SYN_S &&
+            p->tensors.p[buffer].state.ax[a].dim == dim)
+            return true;
+    return false;
+}
+
+// A sum over the domain's leading dims of what a member makes. The runtime adds in another order
+// where the sum has few entries (cuda_adds_in_turn).
+static bool sum_fits(const syn_program *p, syn_parts *s, const syn_instr *in, int member)
+{
+    if (!s->rows || s->norm || s->adds || p->tensors.p[in->in[0]].dtype != IR_F32 ||
+        p->tensors.p[in->out[0]].dtype != IR_F32)
+        return false;
+    const ir_node *n = &p->g->nodes.p[in->node];
+    const ir_tensor *v = value_of(p, s->domain), *w = value_of(p, in->out[0]);
+    const int lead = n->attr[0].n, last = v->rank - 1, off = v->rank - w->rank;
+    bool made = false;
+    for (int i = 0; i < s->n; i++)
+        made |=
+            s->part[i].buffer == in->in[0] && s->part[i].made >= 0 && s->part[i].shape == SYN_FULL;
+    if (!made || lead == 0 || lead >= last || is_cut(p, s->domain, last)) return false;
+    int64_t rows = 1;
+    for (int d = 0; d < lead; d++) {
+        if (n->attr[0].v[d] != d) return false;
+        rows *= v->dim[d];
+    }
+    for (int d = lead; d <= last; d++)
+        if (v->dim[d] != w->dim[d - off] || !cut_alike(p, s->domain, d, in->out[0], d - off))
+            return false;
+    s->adds = true;
+    return v->dim[last] % 8 == 0 && rows > 1 && rows <= IR_CUDA_ADDED_ROWS &&
+           ir_elements(w) >= IR_CUDA_ADDED_COLUMNS && place(s, in->out[0], SYN_ADDED, member);
+}
+
 bool syn_may_fuse(const syn_program *p, const syn_instr *in)
 {
     if (in->kind != SYN_OP || p->g->nodes.p[in->node].adds) return false; // a sum grows in place
-    return (ir_op_of(p->g->nodes.p[in->node].op)->flags & (IR_EACH | IR_ROWS)) != 0;
+    const ir_op_info *op = ir_op_of(p->g->nodes.p[in->node].op);
+    return (op->flags & (IR_EACH | IR_ROWS)) != 0 || op->role == IR_ROLE_columns;
 }
 
-bool syn_parts_join(const syn_program *p, syn_parts *s, const syn_instr *in, int member)
+bool syn_parts_take(const syn_program *p, syn_parts *s, const syn_instr *in, int member)
 {
     syn_parts next = *s;
     for (int i = 0; i < in->n_in; i++)
@@ -157,14 +205,23 @@ bool syn_parts_join(const syn_program *p, syn_parts *s, const syn_instr *in, int
     for (int i = 0; i < s->n; i++)
         for (int k = 0; k < in->n_out; k++)
             if (in->out[k] == s->part[i].buffer) return false; // written in place
-    bool each = ir_op_of(p->g->nodes.p[in->node].op)->flags & IR_EACH;
-    if (!(each ? each_fits(p, &next, in, member) : rows_fit(p, &next, in, member))) return false;
-    bool shares = member == 0;
-    for (int i = 0; i < s->n && !shares; i++)
+    const ir_op_info *op = ir_op_of(p->g->nodes.p[in->node].op);
+    if (op->role == IR_ROLE_gradient) next.norm = true;
+    if (next.norm && next.adds) return false;
+    if (!(op->role == IR_ROLE_columns ? sum_fits(p, &next, in, member)
+          : op->flags & IR_EACH       ? each_fits(p, &next, in, member)
+                                      : rows_fit(p, &next, in, member)))
+        return false;
+    *s = next;
+    return true;
+}
+
+bool syn_parts_share(const syn_parts *s, const syn_instr *in)
+{
+    for (int i = 0; i < s->n; i++)
         for (int k = 0; k < in->n_in && s->part[i].shape <= SYN_ROW; k++)
-            shares = shares || in->in[k] == s->part[i].buffer;
-    if (shares) *s = next;
-    return shares;
+            if (in->in[k] == s->part[i].buffer) return true;
+    return false;
 }
 
 void syn_fusion_parts(const syn_program *p, const syn_fusion *g, syn_parts *out)
@@ -172,17 +229,26 @@ void syn_fusion_parts(const syn_program *p, const syn_fusion *g, syn_parts *out)
     *out = (syn_parts){.domain = -1};
     for (int m = 0; m < g->len; m++) {
         const syn_instr *in = &p->instr.p[g->first + m];
-        bool fits = syn_parts_join(p, out, in, m);
+        bool fits = syn_parts_take(p, out, in, m);
         hb_assert(fits);
         for (int o = 0; o < in->n_out; o++)
             for (int i = 0; i < out->n; i++)
                 if (out->part[i].buffer == in->out[o]) out->part[i].kept = g->kept[m] >> o & 1;
     }
+    for (int i = 0; out->adds && i < out->n; i++)
+        for (int k = 0; k < out->n; k++)
+            if (out->part[i].shape == SYN_TAIL && out->part[k].shape == SYN_ADDED)
+                out->part[i].repeats = ir_elements(value_of(p, out->part[i].buffer)) ==
+                                       ir_elements(value_of(p, out->part[k].buffer));
+    const ir_tensor *v = value_of(p, out->domain);
+    if (!out->rows || is_cut(p, out->domain, v->rank - 1)) return;
+    out->slots = slots_of(v->dim[v->rank - 1]);
+    out->ragged = v->dim[v->rank - 1] % 8 != 0;
 }
 
 hb_str syn_fusion_text(hb_arena *a, const syn_program *p, const syn_fusion *g)
 {
-    static const char *const shapes[] = {"full", "row", "column", "one", "tail"};
+    static const char *const shapes[] = {"full", "row", "column", "one", "tail", "added"};
     hb_buf b = {.arena = a};
     syn_parts s;
     int seen = 0;
@@ -201,7 +267,9 @@ hb_str syn_fusion_text(hb_arena *a, const syn_program *p, const syn_fusion *g)
                 i++;
             hb_printf(&b, "%s%d", k == in->n_in ? " > " : " ", i);
             if (i < seen) continue;
-            hb_printf(&b, ":%s:%s%s", shapes[s.part[i].shape], ir_dtype_name(p->tensors.p[t].dtype),
+            hb_printf(&b, ":%s", s.part[i].repeats ? "repeat" : shapes[s.part[i].shape]);
+            if (t == s.domain && s.slots) hb_printf(&b, "%d%s", s.slots, s.ragged ? "+" : "");
+            hb_printf(&b, ":%s%s", ir_dtype_name(p->tensors.p[t].dtype),
                       s.part[i].kept ? ":kept" : "");
             seen = i + 1;
         }

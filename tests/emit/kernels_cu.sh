@@ -8,7 +8,10 @@ trap 'rm -rf "$work"' EXIT
 status=0 n=0
 python3 tests/graphs/make_groups.py 13 "$work/rows.json" "$work/rows.npy" || exit 1 # every row
 "$hapc" "$work/rows.json" clusters/h200x4.yaml -o "$work/plan" -q && "$hapc" check -q "$work/plan" && mv "$work/plan/kernels.cu" "$work/all.rows.cu" || status=1
-for graph in examples/{gpt2-tiny,bert-tiny,vit-tiny,bert-moe-tiny,mlp,branches}/graph.json tests/graphs/gpt2-dropout.json stages; do
+for tokens in 13 520; do # rows of no whole vectors, and of three a thread
+    python3 tests/graphs/make_scores.py $tokens 8 "$work/scores$tokens.json" "$work/rows.npy" || exit 1
+done
+for graph in examples/{gpt2-tiny,bert-tiny,vit-tiny,bert-moe-tiny,mlp,branches}/graph.json tests/graphs/gpt2-dropout.json "$work"/scores{13,520}.json stages; do
     for precision in fp32 bf16; do
         plan=("$graph" clusters/h200x4.yaml)
         [ $graph != stages ] || plan=(examples/gpt2-tiny/graph.json clusters/a100x2-v100x2.yaml --stages 0@old,1-2@new --micro-batches 4)

@@ -181,6 +181,57 @@ static bool is_float(ir_dtype t)
     return t == IR_F32 || t == IR_BF16 || t == IR_F16;
 }
 
+// A node of that name and op, or none, and what it reads.
+static const char *reads(const ir_graph *g, const char *name)
+{
+    hb_buf b = {.arena = arena};
+    for (int i = 0; i < g->nodes.n; i++) {
+        const ir_node *n = &g->nodes.p[i];
+        if (!hb_str_is(n->name, name)) continue;
+        hb_puts(&b, ir_op_of(n->op)->name);
+        for (int k = 0; k < n->n_in; k++)
+            hb_printf(&b, " %.*s", HB_ARG(g->tensors.p[n->in[k]].name));
+    }
+    return b.n ? hb_done(&b).p : "";
+}
+
+// A softmax in f32 whose values go on in bf16: its gradient makes them again from the scores in
+// bf16, and statistics and a bias that are smaller than they. Not where memory would hold more for
+// it, or holds the values anyway.
+START_TEST(softmax_made_again)
+{
+    static const char head[] =
+        "q: param f32 2 3 4 8\n k: param f32 2 3 16 8\n v: param f32 2 3 16 8\n"
+        "b: param f32 3 4 16\n f0: param f32 2 3 16 4\n f = transpose(f0) perm=0,1,3,2\n"
+        "s = matmul(q, k) trans=1\n",
+                      tail[] = "o = matmul(p, v)\n l = sum(o) dims=0,1,2,3\n loss l\n";
+    static const struct {
+        const char *scores;
+        ir_precision precision;
+        const char *dot, *apply, *added, *wide;
+    } t[] = {
+        {"a = add(s, b)\n p = softmax(a)\n", IR_PRECISION_BF16, "row_dot p.bf16'dx p'again",
+         "softmax_apply p'again1 p.max p.expsum", "add p'again2 b", "cast s"},
+        {"a = add(s, b)\n p0 = softmax(a)\n p = dropout(p0) p=0.1\n", IR_PRECISION_BF16,
+         "row_dot p'dx p0'again", "softmax_apply p0'again1 p0.max p0.expsum", "add p0'again2 b",
+         "cast s"},
+        {"p = softmax(s)\n", IR_PRECISION_BF16, "row_dot p.bf16'dx p'again",
+         "softmax_apply p'again1 p.max p.expsum", "cast s", ""},
+        {"a = add(s, f)\n p = softmax(a)\n", IR_PRECISION_BF16, "row_dot p.bf16'dx p", "", "", ""},
+        {"a = add(s, b)\n p = softmax(a)\n", IR_PRECISION_FP32, "row_dot o'da p", "", "", ""},
+    };
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        hb_str text = hb_fmt(arena, "%s%s%s", head, t[i].scores, tail);
+        ir_graph *g = graph_text_as(arena, text.p, t[i].precision, IR_F32);
+        const char *of = strstr(t[i].scores, "p0") ? "p0" : "p";
+        const char *names[] = {"dot", "again", "again1", "again2"},
+                   *want[] = {t[i].dot, t[i].apply, t[i].added, t[i].wide};
+        for (int k = 0; k < 4; k++)
+            ck_assert_str_eq(reads(g, hb_fmt(arena, "%s'%s", of, names[k]).p), want[k]);
+    }
+}
+END_TEST
+
 START_TEST(invariants_of_examples)
 {
     ir_graph *g = example(examples[_i], IR_PRECISION_BF16, IR_F32);
@@ -491,6 +542,7 @@ int main(void)
     tcase_add_test(t, gradients_in_bf16);
     tcase_add_test(t, tied_weight);
     tcase_add_test(t, autocast_lists);
+    tcase_add_test(t, softmax_made_again);
     tcase_add_loop_test(t, invariants_of_examples, 0, 5);
     tcase_add_loop_test(t, training_follows_fp32, 0, 6);
     tcase_add_test(t, random_graphs);

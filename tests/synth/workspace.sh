@@ -50,6 +50,12 @@ queries=$(sed -n 's/.*"from": *"[a-z]* area"[^[]*\[\([0-9]*\),.*/\1/p' "$work/pl
 long 4 'S(1)'
 [ "$(of work_bytes)" = $((131072 * (16 + 1) * 4 + 256)) ] || fail "128k tokens by heads: $(of work_bytes)"
 
+# Sums of 8 x 520 x 520 scores over the batch add in turn: no parts of them.
+cluster '141 GB'
+python3 tests/graphs/make_scores.py 520 8 "$work/scores.json" "$work/rows.npy" || fail "make_scores.py"
+plan "$work/scores.json" "$work/one.yaml" --precision bf16 || fail "$(cat "$work/out")"
+[ "$(of work_bytes)" -lt 1048576 ] || fail "sums in turn: $(of work_bytes)"
+
 plan examples/bert/graph.json clusters/laptop.yaml --batch 8 || fail "$(cat "$work/out")"
 [ "$(of padded_bytes),$(of work_bytes)" = 0,0 ] || fail "on CPUs: $(of padded_bytes),$(of work_bytes)"
 

@@ -5,16 +5,18 @@
 #define HAP_RUNTIME_CUDA_LIMITS_H
 
 enum {
-    CUDA_MASKS = 4,             // of axes: bits
-    CUDA_WARP_COLUMNS = 1024,   // of rows that a warp takes, at most
-    CUDA_ROW_WARPS = 8,         // such rows a block
-    CUDA_MIDDLE_COLUMNS = 2048, // of rows that a small block takes, at most
-    CUDA_MIDDLE_THREADS = 256,  // of that block
-    CUDA_ROW_THREADS = 512,     // of a block that takes a wider row
-    CUDA_NORM_COLUMNS = 16384,  // of rows that a norm's chain takes, at most
-    CUDA_NORM_VECTOR = 8,       // and a multiple of it: each begins at a multiple of 16 bytes
-    CUDA_FUSION_OPS = 12,       // of a fusion that runs as a kernel, at most
-    CUDA_MAX_CHAIN = 64,        // calls that are joined to one, at most
+    CUDA_MASKS = 4,               // of axes: bits
+    CUDA_WARP_COLUMNS = 1024,     // of rows that a warp takes, at most
+    CUDA_ROW_WARPS = 8,           // such rows a block
+    CUDA_MIDDLE_COLUMNS = 2048,   // of rows that a small block takes, at most
+    CUDA_MIDDLE_THREADS = 256,    // of that block
+    CUDA_ROW_THREADS = 512,       // of a block that takes a wider row
+    CUDA_NORM_COLUMNS = 16384,    // of rows that a norm's chain takes, at most
+    CUDA_NORM_VECTOR = 8,         // and a multiple of it: each begins at a multiple of 16 bytes
+    CUDA_ADDED_ROWS = 1024,       // of a tensor whose rows are added in turn, at most,
+    CUDA_ADDED_COLUMNS = 1 << 17, // and columns, at least
+    CUDA_FUSION_OPS = 12,         // of a fusion that runs as a kernel, at most
+    CUDA_MAX_CHAIN = 64,          // calls that are joined to one, at most
     CUDA_SMALL = 1 << 16,       // bytes: tensors up to so many may leave the arena (16 MiB in all)
     CUDA_SPARE = 1 << 30,       // bytes of larger ones that may, in all, on a full device
     CUDA_SPARE_KEEP = 1536,     // MiB of the device that these leave free, as NCCL takes some late
@@ -51,6 +53,13 @@ enum {
     CUDA_EXPERT_ENTRY = 64,     // bytes of their entry in the list
     CUDA_LAST_ROOM = 32         // MiB through which images that lie channels last are turned
 };
+
+// Whether `sum` over leading dims adds the rows in turn, a thread a column: few rows, and columns
+// for all threads of a device. Then a kernel that makes the rows in their order can add them up.
+static inline int cuda_adds_in_turn(long long rows, long long cols)
+{
+    return rows > 1 && rows <= CUDA_ADDED_ROWS && cols >= CUDA_ADDED_COLUMNS;
+}
 
 // Threads that take a row of the last dim.
 static inline int cuda_row_threads(long long cols)

@@ -15,8 +15,8 @@
 #include "cuda/device/cuda_error.h"
 #include "cuda/kernels/cuda_compile.h"
 
-extern const char hap_text_kernels_cuh[], hap_text_formulas_cuh[], hap_text_pointwise_h[],
-    hap_text_fusion_args_h[];
+extern const char hap_text_kernels_cuh[], hap_text_elements_cuh[], hap_text_formulas_cuh[],
+    hap_text_pointwise_h[], hap_text_fusion_args_h[];
 
 #if CUDART_VERSION >= 12080
 
@@ -52,11 +52,13 @@ static const char *load(nvrtc *n)
     return NULL;
 }
 
-enum { N_HEADERS = 4 };
-static const char *const header_names[N_HEADERS] = {"hap/kernels.cuh", "hap/formulas.cuh",
-                                                    "hap/pointwise.h", "hap/fusion_args.h"};
-static const char *const header_texts[N_HEADERS] = {hap_text_kernels_cuh, hap_text_formulas_cuh,
-                                                    hap_text_pointwise_h, hap_text_fusion_args_h};
+enum { N_HEADERS = 5 };
+static const char *const header_names[N_HEADERS] = {"hap/kernels.cuh", "hap/elements.cuh",
+                                                    "hap/formulas.cuh", "hap/pointwise.h",
+                                                    "hap/fusion_args.h"};
+static const char *const header_texts[N_HEADERS] = {hap_text_kernels_cuh, hap_text_elements_cuh,
+                                                    hap_text_formulas_cuh, hap_text_pointwise_h,
+                                                    hap_text_fusion_args_h};
 
 // The compiled code, malloced; NULL with *why.
 static char *compile(const nvrtc *n, const char *source, int arch, size_t *size, const char **why)

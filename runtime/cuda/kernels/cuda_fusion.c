@@ -94,6 +94,7 @@ typedef struct matching {
     int n_kept;
     hap_tensor *const *kept;
     hap_tensor *domain;
+    int64_t repeats; // elements of what is the same in all turns; 0: nothing is
 } matching;
 
 static bool word(matching *m, const char *w)
@@ -125,17 +126,45 @@ static bool is_tail(const hap_tensor *d, const hap_tensor *t)
     return true;
 }
 
-static bool fits(matching *m, const hap_tensor *t, hap_tensor *full)
+// What the kernel adds up in its turns: entries of the domain's last dims, the sums over those
+// before, in the order in which `sum` adds.
+static bool is_added(matching *m, const hap_tensor *t)
+{
+    const hap_tensor *d = m->domain;
+    if (!d || !is_tail(d, t)) return false;
+    const int64_t cols = d->local[d->rank - 1], turns = d->elements / t->elements;
+    m->out->args.turns = turns;
+    return cols % 8 == 0 && cols < t->elements && cuda_adds_in_turn(turns, t->elements);
+}
+
+// ":full2": a thread of the kernel takes up to two vectors of a row, "2+" what stands before and
+// behind them, too.
+static bool slots_fit(matching *m, int64_t cols)
+{
+    char *end;
+    if (!isdigit((unsigned char)*m->at)) return true;
+    const long slots = strtol(m->at, &end, 10);
+    m->at = end;
+    const bool ragged = word(m, "+");
+    return (ragged || cols % 8 == 0) && cols / 8 <= slots * cuda_row_threads(cols);
+}
+
+static bool fits(matching *m, const hap_tensor *t)
 {
     if (word(m, ":full")) {
-        if (t->rank == 0) return false;
-        if (!m->domain) m->domain = full;
-        return cuda_same_shape(t, m->domain);
+        const hap_tensor *d = m->domain;
+        return d && d->rank > 0 && slots_fit(m, d->local[d->rank - 1]) && cuda_same_shape(t, d);
     }
     const hap_tensor *d = m->domain;
     if (word(m, ":row")) return d && t->elements == cuda_entries(d, 0, d->rank - 1);
     if (word(m, ":column")) return d && t->elements == d->local[d->rank - 1];
     if (word(m, ":tail")) return d && is_tail(d, t);
+    if (word(m, ":added")) return is_added(m, t);
+    if (word(m, ":repeat")) {
+        if (!d || !is_tail(d, t) || (m->repeats && m->repeats != t->elements)) return false;
+        m->repeats = t->elements;
+        return true;
+    }
     return word(m, ":one") && t->elements == 1;
 }
 
@@ -154,7 +183,7 @@ static bool tensor(matching *m, hap_tensor *t, bool made)
     for (int i = 0; i < k; i++)
         if (g->tensor[i].t == t) return false;
     bool kept = made && is_kept(m, t);
-    if (!fits(m, t, t) || !word(m, ":") || !word(m, hap_dtype_name(t->type))) return false;
+    if (!fits(m, t) || !word(m, ":") || !word(m, hap_dtype_name(t->type))) return false;
     if (word(m, ":kept") != kept) return false;
     g->tensor[k].t = t;
     g->tensor[k].read = !made;
@@ -164,6 +193,26 @@ static bool tensor(matching *m, hap_tensor *t, bool made)
     g->args.count[k] = t->elements;
     g->n_tensors++;
     return true;
+}
+
+static bool sums_leading(const hap_op_call *c)
+{
+    const hap_ints dims = c->attr[0].v;
+    for (int i = 0; i < dims.n; i++)
+        if (dims.v[i] != i) return false;
+    return dims.n > 0;
+}
+
+// What the first ":full" of the first op is said of.
+static hap_tensor *domain_of(const char *text, const hap_op_call *c)
+{
+    const char *full = strstr(text, ":full"), *at = strchr(text, ' ');
+    int i = 0;
+    if (!full || !at) return NULL;
+    while ((at = strchr(at + 1, ' ')) && at < full)
+        i += at[1] != '>';
+    if (i < c->n_in) return c->in[i];
+    return i < c->n_in + c->n_out ? c->out[i - c->n_in] : NULL;
 }
 
 static bool one_op(matching *m, const hap_op_call *c, bool last, int *n_attr)
@@ -176,6 +225,7 @@ static bool one_op(matching *m, const hap_op_call *c, bool last, int *n_attr)
         if (k < 0 || k >= c->n_attr || c->attr[k].i != v) return false;
         m->at = end;
     }
+    if (c->op == HAP_OP_sum && !sums_leading(c)) return false;
     if (*m->at != ' ' || *n_attr + c->n_attr > HAP_FUSION_ATTRS) return false;
     for (int k = 0; k < c->n_attr; k++) {
         g->args.attr[*n_attr].f = c->attr[k].f;
@@ -218,6 +268,8 @@ static void place(hap_fusion_args *a, const hap_tensor *d)
 {
     long long stride = 1;
     a->rows = cuda_entries(d, 0, d->rank - 1);
+    if (a->turns == 0) a->turns = 1;
+    a->own = a->rows / a->turns;
     a->cols = d->local[d->rank - 1];
     a->rank = d->rank;
     a->straight = 1;
@@ -247,6 +299,13 @@ static bool reads_one(const cuda_fusions *g, int k)
     return true;
 }
 
+// A sum that `sum` does not add in turn.
+static bool adds_otherwise(const hap_op_call *c)
+{
+    return c->op == HAP_OP_sum && c->out[0]->elements > 0 &&
+           !cuda_adds_in_turn(c->in[0]->elements / c->out[0]->elements, c->out[0]->elements);
+}
+
 // cuda_fuse joins these with what stands around them.
 static bool left_to_joins(const cuda_fusions *g, int n_kept, hap_tensor *const *kept)
 {
@@ -258,6 +317,7 @@ static bool left_to_joins(const cuda_fusions *g, int n_kept, hap_tensor *const *
              op == HAP_OP_rms_bwd) &&
             reads_one(g, k))
             return true;
+        if (adds_otherwise(&g->op[k])) return true;
         casts += op == HAP_OP_cast;
     }
     for (int i = 0; i < n_kept; i++)
@@ -278,11 +338,13 @@ bool cuda_fusion_find(hap_rank *r, cuda_fusions *g, int n_kept, hap_tensor *cons
     int n_attr = 0, n_written = 0;
     bool ok = text && g->n > 0;
     m.at = text;
+    if (ok) m.domain = domain_of(text, &g->op[0]);
     for (int k = 0; ok && k < g->n; k++)
         ok = one_op(&m, &g->op[k], k == g->n - 1, &n_attr);
     for (int i = 0; ok && i < out->n_tensors; i++)
         n_written += out->tensor[i].written;
-    ok = ok && m.domain && n_written == n_kept && apart(out);
+    ok = ok && m.domain && n_written == n_kept && apart(out) &&
+         (m.repeats == 0 || m.repeats * out->args.turns == m.domain->elements);
     free(text);
     cudaKernel_t kernel = NULL;
     ok = ok && cudaLibraryGetKernel(&kernel, g->library, g->open) == cudaSuccess;
@@ -353,7 +415,7 @@ const char *cuda_fusion_run(cuda_context *x, const cuda_fusion *g)
         if (a.rows == 0) return NULL;
         block.x = (unsigned)cuda_row_threads(a.cols);
         block.y = block.x == 32 ? CUDA_ROW_WARPS : 1;
-        grid.x = (unsigned)((a.rows + block.y - 1) / block.y);
+        grid.x = (unsigned)((a.own + block.y - 1) / block.y);
     } else {
         if (n == 0) return NULL;
         long long blocks = (n + 256 * 8 - 1) / (256 * 8);

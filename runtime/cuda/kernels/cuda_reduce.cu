@@ -251,8 +251,8 @@ __global__ void sum_any(view x, view y, hap_sum_shape s, int64_t n_kept, int64_t
     }
 }
 
-// x is [outer, rows, cols] of few rows: V columns a thread, whose rows are added in turn, as the lanes
-// of column_parts are.
+// x is [outer, rows, cols]: V columns a thread, whose rows are added in turn. Of few rows these are
+// the lanes of column_parts; of a few more, in many columns, parts of them would be written and read.
 template <int V>
 __global__ __launch_bounds__(THREADS) void sum_few(view x, view y, int64_t outer, int rows,
                                                    int64_t cols)
@@ -262,6 +262,7 @@ __global__ __launch_bounds__(THREADS) void sum_few(view x, view y, int64_t outer
         const int64_t o = i / across, col = i % across * V;
         float sum[V], v[V];
         load_vec<V>(x, o * rows * cols + col, sum);
+#pragma unroll 4
         for (int r = 1; r < rows; r++) {
             load_vec<V>(x, (o * rows + r) * cols + col, v);
 #pragma unroll
@@ -315,6 +316,8 @@ CUDA_ROW(sum)
         CUDA_TRY(cuda_will_read(x, a->data, a->bytes));
     if (!ints && s.n == 3 && s.summed[1] && s.size[1] <= COLUMN_LANES)
         return few_rows(x, view_of(a), view_of(y), s.size[0], (int)s.size[1], cols);
+    if (columns && s.n == 2 && at.data == a->data && cuda_adds_in_turn(s.size[0], cols))
+        return few_rows(x, view_of(a), view_of(y), 1, (int)s.size[0], cols);
     if (columns) {
         column_inputs in = {{{at.data, (int)a->type}}, 1};
         view to = view_of(y);
