@@ -18,7 +18,7 @@ cases='
     gpt2-tiny,h200x4,tp,bf16 bert-tiny,laptop,tp,fp32 gpt2-tiny,laptop-peers,tp,bf16
     gpt2-tiny,laptop-peers,zero,bf16 gpt2-tiny,laptop2x2-peers,zero,bf16
     gpt2-tiny,laptop1,auto,bf16,,momentum gpt2-tiny,laptop1,auto,bf16,,sgd
-    rotary,laptop1,auto,bf16 rotary,laptop,auto,bf16 rotary,h200x4,dp-even,bf16
+    rotary,laptop1,auto,bf16 rotary,laptop,auto,bf16 rotary,h200x4,auto,bf16 rotary,h200x4,dp-even,bf16
     gpt2-tiny,laptop2x2,dp-prop,bf16,,,0@left:1-2@right'
 [ "${HAP_NIGHTLY:-}" != 1 ] || cases+='
     bert-tiny,laptop2x2,tp,fp32,,,0@right:1-2@left gpt2-tiny,laptop,tp,bf16 bert-tiny,laptop2x2,auto,bf16 gpt2-tiny,laptop2x2,tp,bf16

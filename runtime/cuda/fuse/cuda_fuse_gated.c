@@ -1,6 +1,7 @@
 // What a gated MLP makes of two linears (kernels/cuda_gated.h) joins the linear that comes last
 // before it, or, backward, the one that makes its gradient. The calls stand one by one or are a
-// fusion of the plan, which is opened if all of it joins.
+// fusion of the plan, which is opened if all of it joins. A result that lies where the matmul or
+// the calls read gets memory of the list's own.
 
 #include "cuda/fuse/cuda_passes.h"
 #include "cuda/kernels/cuda_gated.h"
@@ -31,15 +32,6 @@ static bool is_theirs(const hap_rank *r, const cuda_record *c, int w, const foun
     return true;
 }
 
-// A kernel that reads what the linear and the calls read may write y, and again: the first call of
-// a shape is timed.
-static bool may_write(const found *f, const hap_op_call *linear, const hap_tensor *y)
-{
-    for (int i = 0; i < linear->n_in; i++)
-        if (linear->in[i] && cuda_meets(linear->in[i], y)) return false;
-    return !cuda_meets(y, f->g.gate) && !cuda_meets(y, f->g.up);
-}
-
 // Whether the linear that makes t may come down to the calls of f and end with them.
 static bool may_lead(const hap_rank *r, const cuda_record *c, int w, const found *f,
                      const hap_tensor *t)
@@ -49,10 +41,8 @@ static bool may_lead(const hap_rank *r, const cuda_record *c, int w, const found
     if (linear->op != HAP_OP_linear || !cuda_same_place(linear->out[0], t)) return false;
     for (int k = w + 1; k < f->stays; k++)
         if (!is_one(f, k) && cuda_ordered(c, k, w)) return false;
-    if (!f->g.dy) return may_write(f, linear, f->g.y) && !cuda_meets(f->g.y, t);
-    return !(linear->n_in > 2 && linear->in[2]) && is_theirs(r, c, w, f, t) &&
-           may_write(f, linear, f->g.dgate) && may_write(f, linear, f->g.dup) &&
-           !cuda_meets(f->g.dgate, f->g.dup);
+    return !f->g.dy || (!(linear->n_in > 2 && linear->in[2]) && is_theirs(r, c, w, f, t) &&
+                        !cuda_meets(f->g.dgate, f->g.dup));
 }
 
 // The linear that ends with the calls of f; -1: none does.
@@ -116,6 +106,71 @@ static bool of_calls(const cuda_record *c, int i, found *f)
            cuda_gated_of(f->op, f->n, &f->g);
 }
 
+// --- results ---
+
+// A kernel that reads what the linear and the calls read may write y, and again: the first call of
+// a shape is timed.
+static bool may_write(const found *f, const hap_op_call *linear, const hap_tensor *y)
+{
+    for (int i = 0; i < linear->n_in; i++)
+        if (linear->in[i] && cuda_meets(linear->in[i], y)) return false;
+    return !cuda_meets(y, f->g.gate) && !cuda_meets(y, f->g.up);
+}
+
+// Nobody touches t from one call to the other, and what lies there then is not read behind them.
+static bool is_free(const cuda_record *c, int from, int to, const hap_tensor *t)
+{
+    const int next = cuda_next_write(c, to, t);
+    for (int k = to + 1; k <= next && k < c->n; k++)
+        if (cuda_reads(c, k, t)) return false;
+    return cuda_untouched(c, from, to, t);
+}
+
+// Another place for what op k makes, until its last reader.
+typedef struct moved {
+    int k, last;
+    hap_tensor there;
+} moved;
+
+static bool finds_room(hap_rank *r, cuda_record *c, const found *f, int k, moved *to)
+{
+    const hap_tensor *t = f->op[k]->out[0];
+    const int from = f->at[k] < f->stays ? f->at[k] : f->stays;
+    *to = (moved){.k = k, .there = *t};
+    if (cuda_outlives(r, t) || !cuda_ops_read(c, f->at[k], t, &to->last)) return false;
+    to->there.data = t->bytes <= CUDA_SMALL ? cuda_record_room(c, t->bytes)
+                                            : cuda_record_spare(r, c, t->bytes, from, to->last);
+    return to->there.data && is_free(c, from, to->last, &to->there);
+}
+
+static void goes(hap_rank *r, cuda_record *c, const found *f, const moved *to)
+{
+    cuda_call *e = &c->call[f->at[to->k]];
+    hap_op_call *op = e->kind == CUDA_FUSION ? &e->fusion->call[to->k] : &e->op;
+    const hap_tensor old = *op->out[0];
+    op->out[0] = cuda_retyped(r, c, &old, &to->there);
+    cuda_redirect(r, c, f->at[to->k] + 1, to->last, &old, &to->there);
+}
+
+// All results lie apart from what linear w and the calls read, or go elsewhere; else none does.
+static bool results_apart(hap_rank *r, cuda_record *c, const found *f, int w)
+{
+    moved to[2];
+    int n = 0;
+    for (int k = 0; k < f->n; k++) {
+        const hap_tensor *y = f->op[k]->out[0];
+        if (f->g.passing >> k & 1 ||
+            (may_write(f, &c->call[w].op, y) && (f->g.dy || !cuda_meets(y, c->call[w].op.out[0]))))
+            continue;
+        if (!finds_room(r, c, f, k, &to[n++])) return false;
+    }
+    for (int i = 0; i < n; i++)
+        goes(r, c, f, &to[i]);
+    return true;
+}
+
+// --- the list ---
+
 // All calls as a chain without the linear; or none. Returns its place, -1: they do not come
 // together.
 static int joined(cuda_record *c, const found *f)
@@ -142,7 +197,7 @@ void cuda_fuse_gated(hap_rank *r, cuda_record *c)
         const bool fusion = e->kind == CUDA_FUSION;
         if (!(op && of_calls(c, i, &f)) && !(fusion && of_fusion(c, i, &f))) continue;
         int w = leader(r, c, &f);
-        if (w < 0) continue;
+        if (w < 0 || !results_apart(r, c, &f, w)) continue;
         if (fusion) {
             cuda_opens(r, c, i);
             for (int k = 0; k < f.n; k++)
