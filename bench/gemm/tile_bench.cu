@@ -4,9 +4,10 @@
 //
 // `mma`: the kernel of sm_80 (mma.sync), on whatever device this is.
 // SHAPES: bench/overlap/shapes.txt, whose local matmuls are run; then as many drawn at random, then
-// those of GPT-2 and BERT; before them those with gelu, and with its gradient, behind them. For
-// each: the best of cuBLASLt's proposals (at least 8 where it has so many) and of our forms, tiles
-// whole and (form /P:N: P clusters share N) in parts of k, found by a first look at all; then the best
+// those of GPT-2 and BERT; before them those with silu's product or gelu, or the gradients of these,
+// behind them. For each: the best of cuBLASLt's proposals (at least 8 where it has so many) and of our
+// forms, tiles whole and (form /P:N: P clusters share N) in parts of k, found by a first look at all;
+// then the best
 // two of each, and ours with a signal a tile, in turns. `priced`: the best of the PRICED that
 // tile_ways puts first. Operands are random normals and rotate through sets that exceed L2; a
 // method is timed as a CUDA graph of several calls; medians of turns. Every element of every form's
@@ -28,6 +29,7 @@
 #include "core/run_options.h"
 #include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_compute.h"
+#include "cuda/kernels/cuda_gated.h"
 #include "cuda/kernels/tile_gemm.h"
 
 typedef __nv_bfloat16 bf16;
@@ -114,7 +116,9 @@ static __global__ void differs(const void *y, bool wide, const float *ref, int64
 
 // --- one matmul ---
 
-enum behind { NOTHING, GELU, SLOPE };
+enum behind { NOTHING, GELU, SLOPE, GATED, GATED_SLOPES };
+static const char *const behinds[] = {"", " bias, then gelu", ", then slope", ", then silu's product",
+                                      ", then its gradients"};
 struct problem {
     std::string name;
     int64_t m, n, k;
@@ -123,7 +127,7 @@ struct problem {
 };
 struct tensors {
     bf16 *a[SETS], *b[SETS];
-    char *y[SETS], *before[SETS];
+    char *y[SETS], *before[SETS], *with[SETS], *with2[SETS]; // of gates both
     bf16 *bias;
     float *ref, *sums;
     int sets;
@@ -149,6 +153,12 @@ static void make_tensors(const problem &p, tensors *t)
         t->before[i] = NULL;
         if (p.what) CR(cudaMalloc(&t->before[i], (size_t)out));
         if (p.what) normal<<<1056, 256, 0, s>>>((bf16 *)t->before[i], p.m * p.n, 99, 1);
+        t->with[i] = t->with2[i] = NULL;
+        for (char **to : {&t->with[i], &t->with2[i]}) {
+            if (p.what < GATED) continue;
+            CR(cudaMalloc(to, (size_t)out));
+            normal<<<1056, 256, 0, s>>>((bf16 *)*to, p.m * p.n, to == &t->with[i] ? 97 : 98, 1);
+        }
         normal<<<1056, 256, 0, s>>>(t->a[i], p.m * p.k, 2 * i + 1, 1);
         normal<<<1056, 256, 0, s>>>(t->b[i], p.k * p.n, 2 * i + 2, 1 / sqrtf((float)p.k));
     }
@@ -162,7 +172,8 @@ static void free_tensors(tensors *t)
 {
     for (int i = 0; i < t->sets; i++) {
         cudaFree(t->a[i]), cudaFree(t->b[i]), cudaFree(t->y[i]);
-        if (t->before[i]) cudaFree(t->before[i]);
+        for (char *more : {t->before[i], t->with[i], t->with2[i]})
+            if (more) cudaFree(more);
     }
     cudaFree(t->ref), cudaFree(t->bias), cudaFree(t->bad), cudaFree(t->sums);
 }
@@ -294,6 +305,10 @@ static void ours_run(const problem &p, const ours &o, const tensors &t, int set,
     } else if (p.what == SLOPE) {
         c.with = t.before[set], c.sums = t.sums;
         c.activation = TILE_GELU_TANH_SLOPE;
+    } else if (p.what) {
+        c.activation = p.what == GATED ? TILE_TIMES_SILU : TILE_GATED_SLOPES;
+        c.with = t.with[set], c.before = t.before[set];
+        if (p.what == GATED_SLOPES) c.with2 = t.with2[set];
     }
     HAP(tile_run(&c, o.shape, s));
 }
@@ -395,6 +410,21 @@ static void run_behind(void *from, void *at, void *y, const tensors &t, const pr
     if (!done) FAIL("the slope's kernel does not take %s", p.name.c_str());
 }
 
+// The same of a gated MLP: from is up, or the gradient of the product.
+static void run_gated(void *from, int set, void *y, const tensors &t, const problem &p)
+{
+    auto of = [&](void *at) { return tensor_of(at, HAP_BF16, p.m, p.n); };
+    const hap_tensor gate = of(t.with[set]), up = of(p.what == GATED ? from : t.with2[set]);
+    const hap_tensor dy = of(from), to = of(y), dup = of(t.before[set]);
+    cuda_gated g = {};
+    g.gate = &gate, g.up = &up;
+    if (p.what == GATED)
+        g.y = &to;
+    else
+        g.dy = &dy, g.dgate = &to, g.dup = &dup;
+    HAP(cuda_gated_run(&ctx, &g));
+}
+
 struct totals {
     double log_ratio, log_priced, log_signals, least;
     int n, under;
@@ -460,7 +490,7 @@ static void report(const problem &p, const std::vector<method> &turns, const std
         2e-9 * (double)p.m * (double)p.n * (double)p.k / tm, ltm / tm, ltm / tm * priced,
         100 * (sig / tm - 1), best->name.c_str() + 5, quick.c_str());
     if (p.what)
-        printf(" | cuBLASLt%s %.4f ms: %.3f", p.what == GELU ? " bias, then gelu" : ", then slope",
+        printf(" | cuBLASLt%s %.4f ms: %.3f", behinds[p.what],
                median_of(turns, "then"), median_of(turns, "then") / tm);
     printf(" (%d proposals)\n", proposals);
     fflush(stdout);
@@ -481,7 +511,8 @@ static void run_problem(const problem &p, totals *sum)
     lt_matmul biased =
         lt_make(p, p.wide, p.what == GELU ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT, t);
     LT(lt_run(exact, 0, t.a[0], t.b[0], t.ref));
-    if (p.what) run_behind(t.y[0], t.before[0], t.y[1], t, p); // takes its memory
+    if (p.what == GELU || p.what == SLOPE)
+        run_behind(t.y[0], t.before[0], t.y[1], t, p); // takes its memory
     const std::vector<ours> forms = ours_all(p);
     std::vector<method> lts, tiles, both, turns;
     for (int i = 0; i < l.n; i++)
@@ -491,9 +522,13 @@ static void run_problem(const problem &p, totals *sum)
     for (int i = 0; p.what && i < biased.n; i++)
         if (lt_run(biased, i, t.a[0], t.b[0], t.y[0]) == CUBLAS_STATUS_SUCCESS)
             both.push_back({"then " + std::to_string(i), [&, i](int set) {
-                                void *from = p.what == GELU ? t.before[set] : t.y[set];
+                                const bool both = p.what == GELU || p.what == GATED;
+                                void *from = both ? t.before[set] : t.y[set];
                                 LT(lt_run(biased, i, t.a[set], t.b[set], from));
-                                run_behind(from, t.before[set], t.y[set], t, p);
+                                if (p.what < GATED)
+                                    run_behind(from, t.before[set], t.y[set], t, p);
+                                else
+                                    run_gated(from, set, t.y[set], t, p);
                             }});
     for (const ours &o : forms)
         if (!wrong_of(p, o, t))
@@ -641,6 +676,12 @@ int main(int argc, char **argv)
     CR(cudaGetDeviceProperties(&prop, 0));
     printf("%s, %d processors, seed %llu, cuBLASLt %zu%s\n", prop.name, sms,
            (unsigned long long)seed, cublasLtGetVersion(), mma ? ", kernels of mma.sync" : "");
+    std::vector<problem> gated;
+    for (behind what : {GATED_SLOPES, GATED}) {
+        gated.push_back({"qwen mlp", 16384, 4864, 896, false, what == GATED, false, what});
+        gated.push_back({"llama mlp", 16384, 8192, 2048, false, what == GATED, false, what});
+    }
+    run_all("silu's product", gated);
     std::vector<problem> gelus;
     for (int64_t m : {16384, 32768})
         gelus.push_back({"gpt2 fc gelu", m, 3072, 768, false, false, false, GELU});

@@ -34,11 +34,6 @@ __device__ inline float exp_of(float v)
     return expf(v);
 }
 
-__device__ inline float sigmoid_of(float v)
-{
-    return 1.0f / plus(1.0f, __expf(-v));
-}
-
 // tanh by one exponential: absolute error below 2e-7; near 0 the polynomial of Cephes.
 __device__ inline float tanh_of(float v)
 {
@@ -65,6 +60,11 @@ __device__ inline float quick_inverse(float x)
     float y;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
+}
+
+__device__ inline float sigmoid_of(float v)
+{
+    return quick_inverse(plus(1.0f, quick_exp2(times(-1.4426950408889634f, v))));
 }
 
 // (1 + tanh u) / 2 = 1 / (1 + exp(-2 u)), u = sqrt(2 / pi) (v + 0.044715 v^3).

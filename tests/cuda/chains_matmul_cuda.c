@@ -1,4 +1,4 @@
-// A matmul and gelu, or its gradient, by a tile kernel.
+// A matmul and gelu, or its gradient, or what a gated MLP makes of it, by a tile kernel.
 
 #include <check.h>
 #include <math.h>
@@ -112,7 +112,94 @@ START_TEST(matmuls)
 }
 END_TEST
 
+static hap_tensor *point(chain_calls *s, hap_op_id op, hap_tensor *a, hap_tensor *b)
+{
+    hap_op_call *c = chain_call(s, op, 1, b ? 2 : 1);
+    c->in[0] = a, c->in[1] = b;
+    return c->out[0] = chain_tensor(HAP_BF16, a->local[0], a->local[1], 0, 0);
+}
+
+// Of the results that `read` has a bit of: as calls, then as a chain.
+static void same_results(chain_calls *s, unsigned read, const char *what)
+{
+    void *one[CHAIN_MOST];
+    bool done = false;
+    const char *why = test_cuda_run_all(&chain_now, s->c, s->n);
+    ck_assert_msg(!why, "%s: %s", what, why);
+    for (int k = 0; k < s->n; k++) {
+        hap_tensor *t = s->c[k].out[0];
+        one[k] = malloc((size_t)t->bytes);
+        memcpy(one[k], t->data, (size_t)t->bytes);
+        memset(t->data, 0x7B, (size_t)t->bytes);
+    }
+    test_cuda_unread(~read);
+    why = test_cuda_run_chain(&chain_now, s->c, s->n, cuda_gated_chain, &done);
+    test_cuda_unread(0);
+    ck_assert_msg(!why && done, "%s: %s", what, why ? why : "not taken");
+    for (int k = 0; k < s->n; k++) {
+        const hap_tensor *t = s->c[k].out[0];
+        ck_assert_msg(!(read >> k & 1) || memcmp(one[k], t->data, (size_t)t->bytes) == 0,
+                      "%s, %lld x %lld: call %d has other bits", what, (long long)t->local[0],
+                      (long long)t->local[1], k);
+        free(one[k]);
+    }
+}
+
+static void free_all(chain_calls *s)
+{
+    for (int k = 0; k < s->n; k++)
+        for (int i = 0; i <= s->c[k].n_in; i++) {
+            hap_tensor *t = i < s->c[k].n_in ? s->c[k].in[i] : s->c[k].out[0];
+            if (!t || !t->data) continue; // named twice
+            free(t->data);
+            t->data = NULL;
+        }
+}
+
+// way: 1: the matmul makes the gate; 2: its result is read by others; 4: the gradients, 8: in
+// another order.
+static void in_a_gated_mlp(int64_t rows, int64_t k, int64_t n, int way)
+{
+    chain_calls s = {0};
+    hap_op_call *linear = chain_call(&s, HAP_OP_linear, 1, 2);
+    hap_tensor *t = chain_tensor(HAP_BF16, rows, n, 0, 0),
+               *other = chain_tensor(HAP_BF16, rows, n, -9, 9);
+    const bool back = way & 4;
+    linear->n_attr = 1, linear->attr[0].i = !back;
+    linear->in[0] = make_exact(rows, k), linear->in[1] = back ? make_exact(k, n) : make_exact(n, k);
+    linear->out[0] = t;
+    if (!back) {
+        hap_tensor *silu = point(&s, HAP_OP_silu, way & 1 ? t : other, NULL);
+        if (way & 8)
+            point(&s, HAP_OP_mul, way & 1 ? other : t, silu);
+        else
+            point(&s, HAP_OP_mul, silu, way & 1 ? other : t);
+        same_results(&s, way & 2 ? 5 : 4, "a product with silu");
+    } else {
+        hap_tensor *up = chain_tensor(HAP_BF16, rows, n, -3, 3), *silu = NULL;
+        if (way & 8) silu = point(&s, HAP_OP_silu, other, NULL);
+        if (way & 8) point(&s, HAP_OP_mul, silu, t);
+        hap_tensor *by_up = way & 1 ? point(&s, HAP_OP_mul, up, t) : point(&s, HAP_OP_mul, t, up);
+        point(&s, HAP_OP_silu_bwd, by_up, other);
+        if (!silu) point(&s, HAP_OP_mul, t, point(&s, HAP_OP_silu, other, NULL));
+        same_results(&s, 1 << 2 | 1 << 4 | (way & 2 ? 1 : 0), "gradients of silu's product");
+    }
+    free_all(&s);
+}
+
+START_TEST(gated)
+{
+    in_a_gated_mlp(1024, 256, 768, _i);
+    in_a_gated_mlp(1025, 776, 520, _i);
+    in_a_gated_mlp(2048, 896, 1216, _i);
+    in_a_gated_mlp(1024, 512, 516, _i); // rows of no multiple of 16 bytes
+    in_a_gated_mlp(32, 64, 64, _i);     // too small to be worth it
+}
+END_TEST
+
 void chains_of_matmuls(TCase *t)
 {
-    if (!test_few()) tcase_add_loop_test(t, matmuls, 0, 16);
+    if (test_few()) return;
+    tcase_add_loop_test(t, matmuls, 0, 16);
+    tcase_add_loop_test(t, gated, 0, 16);
 }

@@ -8,7 +8,7 @@ set -u
 . tests/train/train_steps.sh
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
 wrap=
-for f in begin sync op cut partial coll pair port wait; do wrap="$wrap -Wl,--wrap=hap_backend_$f"; done
+for f in begin sync op cut partial coll pair port wait fuse fused; do wrap="$wrap -Wl,--wrap=hap_backend_$f"; done
 export PKG_CONFIG_PATH=$HAP_BUILD/lib/pkgconfig
 
 cases='
@@ -18,7 +18,7 @@ cases='
     gpt2-tiny,h200x4,tp,bf16 bert-tiny,laptop,tp,fp32 gpt2-tiny,laptop-peers,tp,bf16
     gpt2-tiny,laptop-peers,zero,bf16 gpt2-tiny,laptop2x2-peers,zero,bf16
     gpt2-tiny,laptop1,auto,bf16,,momentum gpt2-tiny,laptop1,auto,bf16,,sgd
-    rotary,laptop1,auto,bf16 rotary,laptop,auto,bf16
+    rotary,laptop1,auto,bf16 rotary,laptop,auto,bf16 rotary,h200x4,auto,bf16 rotary,h200x4,dp-even,bf16
     gpt2-tiny,laptop2x2,dp-prop,bf16,,,0@left:1-2@right'
 [ "${HAP_NIGHTLY:-}" != 1 ] || cases+='
     bert-tiny,laptop2x2,tp,fp32,,,0@right:1-2@left gpt2-tiny,laptop,tp,bf16 bert-tiny,laptop2x2,auto,bf16 gpt2-tiny,laptop2x2,tp,bf16
@@ -98,8 +98,10 @@ for case in $cases; do
     # Of images nothing but a statistic's passes, and activations, can be joined.
     [[ $model == batch-* ]] || [ "$ranks" != 1 ] || [ "$precision" = fp32 ] || [ $((2 * ${gone:-0})) -gt "${calls:-1}" ] || fail "few calls are left out"
     read -r gelus slopes <<<"$(sed -n 's/^rank 0 .* of them updates; \([0-9]*\) gelus, \([0-9]*\) .*/\1 \2/p' "$work/$name/on.err")"
-    batches=$(sed -n 's/^rank 0 .* matmul; //p' "$work/$name/exact.err")
-    echo "  ${gelus:-no} gelus, ${slopes:-no} gradients of gelu with a matmul; ${batches:-no batch norms}"
+    gated=$(sed -n 's/^rank 0 .* matmul; \([0-9]*\) products .*/\1/p' "$work/$name/on.err")
+    batches=$(sed -n 's/^rank 0 .* of them; //p' "$work/$name/exact.err")
+    echo "  ${gelus:-no} gelus, ${slopes:-no} gradients of gelu with a matmul, ${gated:-no} of silu's products; ${batches:-no batch norms}"
+    [[ $name != rotary-laptop1-* && $name != rotary-h200x4-* ]] || [ "${gated:-0}" = 6 ] || fail "products with silu and their gradients are not joined to matmuls"
     [[ $name != batch-*-laptop1-* ]] || [[ $batches == [1-9]*" calls with batch norms, "[1-9]* ]] || fail "no batch norm is joined"
     # Where the arena lets a gradient lie beside the matmul's operands.
     [ "$name${batch:-}" != bert-tiny-laptop1-auto-bf16 ] || [ "${gelus:-0}${slopes:-0}" = 43 ] || fail "gelu and its gradient are not joined to matmuls"

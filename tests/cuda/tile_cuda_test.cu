@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/float16.h"
+#include "cuda/kernels/cuda_gated.cuh"
 #include "cuda/kernels/cuda_gelu.cuh"
 #include "cuda/kernels/tile_gemm.h"
 #include "tests/support/few.h"
@@ -24,7 +25,7 @@ static int sms, paths = 1; // paths: kernels; on sm_90 both
 static bool mma;
 static cudaStream_t stream, second;
 static bf16 *a, *b, *bias;
-static char *y, *again, *before, *with;
+static char *y, *again, *before, *with, *with2;
 static void *room;
 static float *bias_wide, *sums;
 static tile_entry *list, *list2;
@@ -58,11 +59,11 @@ static int64_t below(int64_t n)
     return (int64_t)((state >> 33) % (uint64_t)n);
 }
 
-static void fill(void *p, int64_t n, bool wide)
+static void fill(void *p, int64_t n, bool wide, float most = 1)
 {
     void *host = malloc((size_t)n * 4);
     for (int64_t i = 0; i < n; i++) {
-        float v = (float)(below(2001) - 1000) / 1000;
+        float v = (float)(below(2001) - 1000) / 1000 * most;
         if (wide)
             ((float *)host)[i] = v;
         else
@@ -86,6 +87,7 @@ static void set_up(void)
     OK(cudaMalloc(&again, MOST * 4));
     OK(cudaMalloc(&before, MOST * 4));
     OK(cudaMalloc(&with, MOST * 4));
+    OK(cudaMalloc(&with2, MOST * 2));
     OK(cudaMalloc(&sums, MOST * 4));
     int64_t most = 0;
     for (int i = 0; i < TILE_SHAPES; i++)
@@ -143,6 +145,30 @@ static __device__ void check_slope(tile_call c, int64_t i, double sum, double *m
     atomicMax((unsigned long long *)most, (unsigned long long)__double_as_longlong(off));
 }
 
+// The bits of silu and mul, of the value that was rounded.
+static __device__ void check_gated(tile_call c, int64_t i, double sum, double *most)
+{
+    const float v = (float)element(c.before, i, false), w = (float)element(c.with, i, false);
+    const bool gates = c.activation == TILE_SILU_TIMES;
+    const float silu = __bfloat162float(__float2bfloat16_rn(hap_formula::hap_silu(gates ? v : w)));
+    compare(v, sum, c.p.k, false, most);
+    if (__bfloat162float(__float2bfloat16_rn(silu * (gates ? w : v))) != element(c.y, i, false))
+        compare(1e30, 0, 1, true, most);
+}
+
+// Each gradient is rounded three times.
+static __device__ void check_gradients(tile_call c, int64_t i, double sum, double *most)
+{
+    const double gate = element(c.with, i, false), up = element(c.with2, i, false);
+    const double s = 1 / (1 + exp(-gate)), by[2] = {up * s * (1 + gate * (1 - s)), gate * s};
+    for (int k = 0; k < 2; k++) {
+        const double may = fabs(sum * by[k]) / 84 + 2e-5 * sqrt((double)c.p.k) * (1 + fabs(by[k])) + 1e-6;
+        double off = fabs(element(k ? c.before : c.y, i, false) - sum * by[k]) / may;
+        if (!(off <= 1)) off = isnan(off) ? 1e30 : off;
+        atomicMax((unsigned long long *)most, (unsigned long long)__double_as_longlong(off));
+    }
+}
+
 // Of each `rows` of y, as it is stored, in f32.
 static __global__ void check_sums(tile_call c, int rows, double *most)
 {
@@ -165,6 +191,7 @@ static __global__ void check(tile_call c, double *most)
     if (col >= p.n) { // between rows: as it was
         uint32_t v = wide ? ((const uint32_t *)c.y)[i] : ((const uint16_t *)c.y)[i];
         if (v != (wide ? 0xFFFFFFFFu : 0xFFFFu)) compare(1e30, 0, 1, true, most);
+        if (c.before && ((const uint16_t *)c.before)[i] != 0xFFFFu) compare(1e30, 0, 1, true, most);
         return;
     }
     double sum = 0;
@@ -172,10 +199,10 @@ static __global__ void check(tile_call c, double *most)
         sum += element(c.a, p.a_t ? k * p.la + row : row * p.la + k, false) *
                element(c.b, p.b_t ? col * p.lb + k : k * p.lb + col, false);
     if (c.bias) sum += element(c.bias, col, p.bias_type == HAP_F32);
-    if (c.activation >= TILE_GELU_TANH_SLOPE) {
-        check_slope(c, i, sum, most);
-        return;
-    }
+    if (c.activation == TILE_SILU_TIMES || c.activation == TILE_TIMES_SILU)
+        return check_gated(c, i, sum, most);
+    if (c.activation == TILE_GATED_SLOPES) return check_gradients(c, i, sum, most);
+    if (c.activation >= TILE_GELU_TANH_SLOPE) return check_slope(c, i, sum, most);
     if (c.with) sum += element(c.with, i, wide);
     if (!c.activation) {
         compare(element(c.y, i, wide), sum, p.k, wide, most);
@@ -280,7 +307,7 @@ static void is_right(tile_call *c, const tile_shape *s, tile_share share = {0, 0
     if (!share.tiles) twice.sms = 2 + 2 * (int)below(sms / 2);
     run(&twice, s);
     ck_assert_msg(same(y, again, bytes_of(c)), "%s: other bits in a second run", s->name);
-    if (!c->before) return;
+    if (!c->before || c->with2) return;
     twice.before = NULL;
     run(&twice, s);
     ck_assert_msg(same(y, again, bytes_of(c)), "%s: other bits with one result", s->name);
@@ -352,6 +379,30 @@ START_TEST(slopes)
     for (int i = 0; i < calls_of(8); i++)
         is_sloped(1 + extent(700), 8 + extent(90) * 8, 1 + below(300), ways[i % 2], s, i);
     if (!test_few()) is_sloped(2100, 3072, 200, ways[0], s, 1);
+}
+END_TEST
+
+static void is_gated(int64_t m, int64_t n, int64_t k, tile_activation what, const tile_shape *s)
+{
+    const bool two = what == TILE_GATED_SLOPES;
+    tile_call c = call_of(m, n, k, false, !two, false);
+    fill(with, m * c.p.ly, false, 12);
+    c.with = with, c.activation = what, c.before = before;
+    if (two) fill(with2, m * c.p.ly, false, 3);
+    if (two) c.with2 = with2;
+    if (!two && m % 2) c.bias = bias, c.p.bias_type = HAP_BF16;
+    is_right(&c, s);
+}
+
+START_TEST(gated)
+{
+    const tile_shape *s = &tile_shapes[of_path(_i, TILE_SHAPES)];
+    const tile_activation what[] = {TILE_GATED_SLOPES, TILE_TIMES_SILU, TILE_SILU_TIMES};
+    if (s->parts != 1) return;
+    for (int i = 0; i < calls_of(9); i++)
+        is_gated(1 + extent(700), 8 + extent(90) * 8, 1 + below(300), what[i % 3], s);
+    for (int i = 0; i < 3 && !test_few(); i++) // several tiles a block
+        is_gated(2100, 1816, 900, what[i], s);
 }
 END_TEST
 
@@ -634,6 +685,12 @@ START_TEST(refused)
     refuses(d, "a slope");
     d = c, d.sums = sums;
     refuses(d, "sums");
+    d = c, d.with = with, d.with2 = with2;
+    refuses(d, "two results");
+    d = c, d.activation = TILE_GATED_SLOPES, d.with = with, d.with2 = with2;
+    refuses(d, "silu");
+    d = c, d.activation = TILE_TIMES_SILU, d.with = with;
+    refuses(d, "b turned");
     d = c, d.sms = 1;
     refuses(d, "processors");
 }
@@ -648,6 +705,7 @@ int main(void)
     tcase_add_loop_test(t, shapes, 0, paths * 3 * TILE_SHAPES);
     if (!test_few()) tcase_add_loop_test(t, tall, 0, paths * TILE_SHAPES);
     tcase_add_loop_test(t, slopes, 0, paths * TILE_SHAPES);
+    tcase_add_loop_test(t, gated, 0, paths * TILE_SHAPES);
     tcase_add_loop_test(t, parts, 0, paths * 3 * TILE_SHAPES);
     tcase_add_loop_test(t, added_in_place, 0, paths * TILE_SHAPES);
     tcase_add_test(t, refused);

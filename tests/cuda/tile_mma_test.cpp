@@ -11,6 +11,7 @@
 #define HAP_RUNTIME_CUDA_TILE_PTX_CUH
 #define HAP_RUNTIME_CUDA_TILE_MMA_PTX_CUH
 #define HAP_RUNTIME_CUDA_GELU_CUH
+#define HAP_FORMULAS_CUH
 namespace hap_formula
 {
 static float hap_gelu_tanh(float x)
@@ -21,6 +22,15 @@ static float gelu_tanh_slope(float x)
 {
     const float t = tanhf(.79788456f * (x + .044715f * x * x * x));
     return (1 + t) / 2 + x * (1 - t * t) / 2 * .79788456f * (1 + 3 * .044715f * x * x);
+}
+static float hap_silu(float x)
+{
+    return x / (1 + expf(-x));
+}
+static float silu_slope(float x)
+{
+    const float s = 1 / (1 + expf(-x));
+    return s * (1 + x * (1 - s));
 }
 } // namespace hap_formula
 static float short_gelu(float x)
@@ -127,9 +137,11 @@ struct problem {
             s += (double)(a_t ? a.at(x, i) : a.at(i, x)) * (double)(b_t ? b.at(x, j) : b.at(j, x));
         return s;
     }
-    void is_near(double got, double want, const char *what, int64_t i, int64_t j) const
+    // roundings: to bf16
+    void is_near(double got, double want, const char *what, int64_t i, int64_t j,
+                 int roundings = 2) const
     {
-        double may = fabs(want) / (args.wide ? 1e5 : 120) + 2e-5 * sqrt((double)k) + 1e-5;
+        double may = fabs(want) / (args.wide ? 1e5 : roundings == 2 ? 120 : 84) + 2e-5 * sqrt((double)k) + 1e-5;
         ck_assert_msg(fabs(got - want) <= may,
                       "%s of %lld x %lld x %lld, a_t %d b_t %d: %g at %lld %lld, not %g", what,
                       (long long)m, (long long)n, (long long)k, a_t, b_t, got, (long long)i,
@@ -258,6 +270,63 @@ template <class F> static void is_slope(const bool *way, int i)
     delete p;
 }
 
+// A matrix that lies as y does.
+static matrix *beside(const problem *p)
+{
+    matrix *m = new matrix(p->m, p->n);
+    m->apart = p->y.apart;
+    m->bytes.assign((size_t)(m->size() + 16), (char)0xFF);
+    m->data = m->bytes.data() + (16 - (uintptr_t)m->bytes.data() % 16) % 16;
+    return m;
+}
+
+// Silu's product, of which the matmul makes either operand.
+template <class F> static void is_gated(int i)
+{
+    problem *p = drawn<F>(ways[0], false);
+    matrix *before = beside(p), *with = beside(p);
+    p->add_bias();
+    with->fill();
+    before->to(&p->args.before), with->to(&p->args.with);
+    p->args.has_before = p->args.has_with = true;
+    p->args.activation = i % 2 ? TILE_SILU_TIMES : TILE_TIMES_SILU;
+    std::vector<tile_entry> list = list_of<F>(p, true, 4);
+    p->args.list = list.data();
+    run<F, GATED>(p, 4);
+    for (int64_t e = 0; e < p->m * p->n; e++) {
+        const int64_t r = e / p->n, c = e % p->n;
+        const float v = before->at(r, c), w = with->at(r, c);
+        const float s = hap_bf16_to_f32(hap_f32_to_bf16(hap_formula::hap_silu(i % 2 ? v : w)));
+        p->is_near(v, p->sum(r, c), "before silu's product", r, c);
+        ck_assert_uint_eq(hap_f32_to_bf16(s * (i % 2 ? w : v)), hap_f32_to_bf16(p->y.at(r, c)));
+    }
+    before->is_kept(), p->y.is_kept();
+    delete before, delete with, delete p;
+}
+
+template <class F> static void is_gated_slopes()
+{
+    problem *p = drawn<F>(ways[1], false);
+    matrix *before = beside(p), *gate = beside(p), *up = beside(p);
+    gate->fill(), up->fill();
+    before->to(&p->args.before), gate->to(&p->args.with), up->to(&p->args.with2);
+    p->args.has_before = p->args.has_with = p->args.has_with2 = true;
+    p->args.activation = TILE_GATED_SLOPES;
+    std::vector<tile_entry> list = list_of<F>(p, true, 2);
+    p->args.list = list.data();
+    run<F, GATED_BWD>(p, 2);
+    for (int64_t e = 0; e < p->m * p->n; e++) {
+        const int64_t r = e / p->n, c = e % p->n;
+        const float g = gate->at(r, c), u = up->at(r, c);
+        const double d = p->sum(r, c);
+        p->is_near(before->at(r, c), d * (double)hap_formula::hap_silu(g), "gradient of up", r, c, 3);
+        p->is_near(p->y.at(r, c), d * (double)u * (double)hap_formula::silu_slope(g),
+                   "gradient of the gate", r, c, 3);
+    }
+    before->is_kept(), p->y.is_kept();
+    delete before, delete gate, delete up, delete p;
+}
+
 // Own rows of which members' parts are added, behind a tile that signals; both wait for flags.
 template <class F> static void is_summed(const bool *way)
 {
@@ -309,6 +378,10 @@ template <class F> static void all_endings(const bool *way, int cases)
         if (way[0]) return;
         is_gelu<F>(way, (int)below(2));
         is_slope<F>(way, (int)below(2));
+        if (way[1])
+            is_gated_slopes<F>();
+        else
+            is_gated<F>((int)below(2));
     }
 }
 

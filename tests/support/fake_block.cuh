@@ -312,6 +312,10 @@ static float high_of(uint32_t v)
 {
     return __uint_as_float(v & 0xFFFF0000u);
 }
+static uint32_t multiply_pairs(uint32_t a, uint32_t b)
+{
+    return pack_bf16(low_of(a) * low_of(b), high_of(a) * high_of(b));
+}
 static uint32_t read_flag(const uint32_t *flag)
 {
     return *flag;

@@ -1,11 +1,12 @@
 // The CPU backend, with each step run from a list as the CUDA backend fuses it: recorded in the
 // second step, fused (--cuda fuse=off: not), run call by call on CPU kernels from then on. A
-// program linked with -Wl,--wrap for the nine functions below so runs what cuda_fuse leaves, on
+// program linked with -Wl,--wrap for the functions below so runs what cuda_fuse leaves, on
 // any number of ranks; what a chain says that nobody reads is poisoned. So is, unless
 // --cuda fuse=off, what others may write from a call on (cuda_ahead.h). With HAP_TEST_HASTY that
 // comes a call too early, which is to be noticed. With HAP_TEST_WAYS every second step from the
 // third on runs as if in parts (cuda_live.h): what would be in a graph lets others know of nothing,
 // and of parts that are said to be the same work (cuda_spans.h) the first one's calls are made.
+// Fusions of a gated MLP (kernels/cuda_gated.h) are recorded as such, all others op by op.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "cpu/ops_kernels.h"
 #include "cuda/fuse/cuda_fuse.h"
 #include "cuda/fuse/cuda_list.h"
+#include "cuda/kernels/cuda_gated.h"
 #include "cuda/step/cuda_ahead.h"
 #include "cuda/step/cuda_live.h"
 #include "cuda/step/cuda_spans.h"
@@ -31,6 +33,8 @@ hap_event *__real_hap_backend_coll(hap_rank *r, const hap_coll_call *c);
 hap_event *__real_hap_backend_pair(hap_rank *r, const hap_pair *p);
 void __real_hap_backend_port(hap_rank *r, hap_port_end *e, bool send, const hap_op_call *c);
 void __real_hap_backend_wait(hap_rank *r, hap_event *e);
+void __real_hap_backend_fuse(hap_rank *r, const char *kernel);
+void __real_hap_backend_fused(hap_rank *r, int n, hap_tensor *const *kept);
 void __wrap_hap_backend_begin(hap_rank *r);
 void __wrap_hap_backend_sync(hap_rank *r);
 void __wrap_hap_backend_op(hap_rank *r, const hap_op_call *c);
@@ -40,6 +44,8 @@ hap_event *__wrap_hap_backend_coll(hap_rank *r, const hap_coll_call *c);
 hap_event *__wrap_hap_backend_pair(hap_rank *r, const hap_pair *p);
 void __wrap_hap_backend_port(hap_rank *r, hap_port_end *e, bool send, const hap_op_call *c);
 void __wrap_hap_backend_wait(hap_rank *r, hap_event *e);
+void __wrap_hap_backend_fuse(hap_rank *r, const char *kernel);
+void __wrap_hap_backend_fused(hap_rank *r, int n, hap_tensor *const *kept);
 
 // In place of what needs a device.
 cudaError_t cudaMalloc(void **p, size_t n)
@@ -101,10 +107,65 @@ void __wrap_hap_backend_begin(hap_rank *r)
     own.steps++;
 }
 
+static struct {
+    bool open;
+    cuda_fusion g;
+    hap_op_call op[CUDA_FUSION_OPS];
+} fusion; // that is being recorded
+
 void __wrap_hap_backend_op(hap_rank *r, const hap_op_call *c)
 {
     if (own.mode == CALLED) __real_hap_backend_op(r, c);
-    if (own.mode == RECORDING) cuda_record_op(r, &own.list, c);
+    if (own.mode != RECORDING) return;
+    if (!fusion.open) {
+        cuda_record_op(r, &own.list, c);
+        return;
+    }
+    HAP_CK(r, fusion.g.n_ops < CUDA_FUSION_OPS, "%d ops", fusion.g.n_ops);
+    fusion.g.op[fusion.g.n_ops] = c->op, fusion.g.line[fusion.g.n_ops] = r->line;
+    fusion.op[fusion.g.n_ops++] = *c;
+}
+
+void __wrap_hap_backend_fuse(hap_rank *r, const char *kernel)
+{
+    __real_hap_backend_fuse(r, kernel);
+    fusion.open = own.mode == RECORDING;
+    fusion.g = (cuda_fusion){.name = kernel};
+}
+
+// A tensor of the fusion that an op reads, or makes.
+static void fusion_tensor(hap_tensor *t, bool made, int n, hap_tensor *const *kept)
+{
+    cuda_fusion *g = &fusion.g;
+    for (int k = 0; k < g->n_tensors; k++)
+        if (g->tensor[k].t == t) return;
+    g->tensor[g->n_tensors].t = t, g->tensor[g->n_tensors].read = !made;
+    g->tensor[g->n_tensors].cast_of = -1;
+    for (int k = 0; k < n; k++)
+        g->tensor[g->n_tensors].written |= kept[k] == t;
+    g->n_tensors++;
+}
+
+void __wrap_hap_backend_fused(hap_rank *r, int n, hap_tensor *const *kept)
+{
+    const hap_op_call *op[CUDA_FUSION_OPS];
+    cuda_gated gated;
+    __real_hap_backend_fused(r, n, kept);
+    if (!fusion.open) return;
+    fusion.open = false;
+    for (int k = 0; k < fusion.g.n_ops; k++)
+        op[k] = &fusion.op[k];
+    if (!cuda_gated_of(op, fusion.g.n_ops, &gated)) {
+        for (int k = 0; k < fusion.g.n_ops; k++)
+            cuda_record_op(r, &own.list, op[k]);
+        return;
+    }
+    for (int k = 0; k < fusion.g.n_ops; k++) {
+        for (int i = 0; i < op[k]->n_in; i++)
+            fusion_tensor(op[k]->in[i], false, n, kept);
+        fusion_tensor(op[k]->out[0], true, n, kept);
+    }
+    cuda_record_fusion(r, &own.list, &fusion.g, fusion.op);
 }
 
 void __wrap_hap_backend_cut(hap_rank *r, hap_tensor *y, hap_tensor *x)
@@ -326,7 +387,10 @@ static void run_list(hap_rank *r, cuda_record *c, const bool *live)
         cuda_call *e = &c->call[i];
         switch (e->kind) {
         case CUDA_DONE:
-        case CUDA_FUSION: // there are no kernels of fusions here: their ops come one by one
+            break;
+        case CUDA_FUSION:
+            for (int k = 0; k < e->fusion->n_ops; k++)
+                run_one(r, &e->fusion->call[k]);
             break;
         case CUDA_OP:
         case CUDA_JOINED:
@@ -414,10 +478,10 @@ void __wrap_hap_backend_sync(hap_rank *r)
         fprintf(
             stderr,
             "rank %d %d calls, %d left out or joined; %d to update, %d of them updates; %d gelus, "
-            "%d gradients of gelu with a matmul; %d calls with batch norms, %d with their gradients\n",
+            "%d gradients of gelu with a matmul; %d products with silu and gradients of them; %d calls with batch norms, %d with their gradients\n",
             r->id, own.list.n, gone, launches, updates, chains(&own.list, CUDA_GELU),
-            chains(&own.list, CUDA_DENSE_SLOPE), joined(&own.list, CUDA_BATCH),
-            joined(&own.list, CUDA_BATCH_BWD));
+            chains(&own.list, CUDA_DENSE_SLOPE), chains(&own.list, CUDA_GATED),
+            joined(&own.list, CUDA_BATCH), joined(&own.list, CUDA_BATCH_BWD));
     }
     bool parts = getenv("HAP_TEST_WAYS") && own.mode == LISTED && own.steps % 2 == 1;
     if (r->in_step && parts && !own.live) {

@@ -103,6 +103,7 @@ int cuda_fuse(hap_rank *r, cuda_record *c)
     cuda_fuse_copies(r, c);
     if (!exact) cuda_fuse_splits(r, c);
     cuda_fuse_update(r, c);
+    if (!exact) cuda_fuse_gated(r, c);
     cuda_fuse_chains(r, c, exact);
     for (int i = 0; i < c->n; i++)
         gone += c->call[i].kind == CUDA_DONE || c->call[i].kind == CUDA_JOINED;

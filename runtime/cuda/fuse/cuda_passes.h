@@ -22,6 +22,8 @@ void cuda_fuse_copies(hap_rank *r, cuda_record *c);
 // A matmul whose columns are split is a matmul a part, after those (cuda_fuse_heads.c): of another
 // shape, for which cuBLASLt may add in another order. So it is not exact.
 void cuda_fuse_splits(hap_rank *r, cuda_record *c);
+// A gated MLP's product, and its gradients, end the linear before them (cuda_fuse_gated.c).
+void cuda_fuse_gated(hap_rank *r, cuda_record *c);
 // Calls that one kernel runs (cuda_fuse_chains.c).
 void cuda_fuse_chains(hap_rank *r, cuda_record *c, bool exact);
 

@@ -1,5 +1,6 @@
 // Chains of a matmul and what is done with its result, by a tile kernel (tile_gemm.h): gelu behind
-// it; or gelu's gradient, of which the matmul's result is an operand, and the sums of its columns.
+// it; or gelu's gradient, of which the matmul's result is an operand, and the sums of its columns;
+// or the product with silu of a gated MLP, or its gradients (cuda_gated.h).
 //
 // Which way a matmul takes is found at its first call, as cuBLASLt's algorithms are: the calls one
 // by one and the kernel's forms, in turns on their operands, and kept. With --cuda tune=off the
@@ -7,6 +8,7 @@
 
 #include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_columns.cuh"
+#include "cuda/kernels/cuda_gated.h"
 #include "cuda/kernels/cuda_gemm.h"
 #include "cuda/kernels/cuda_multiply_tiles.h"
 #include "cuda/kernels/cuda_shadow.h"
@@ -35,7 +37,10 @@ struct chain {
     const hap_op_call *const *c;
     int n;
     unsigned unread;
+    const char *what;
     tile_call t;
+    const hap_tensor *sum = NULL;
+    const cuda_gated *gated = NULL; // what follows the linear has a kernel
 };
 } // namespace
 
@@ -68,12 +73,24 @@ extern "C" void cuda_tiles_end(cuda_context *x)
 
 namespace
 {
-// One by one, but for a gradient with its sums, which has a kernel.
+// Calls that one kernel runs are about to be run by it.
+const char *calls_begin(cuda_context *x, const chain &a, int from)
+{
+    for (int i = from; i < a.n; i++)
+        CUDA_TRY(cuda_call_begins(x, a.c[i]));
+    return NULL;
+}
+
+// One by one, but for a gradient with its sums, or what a gated MLP makes, which have kernels.
 const char *run_calls(cuda_context *x, const chain &a)
 {
     bool done = false;
     CUDA_TRY(hap_cuda_run(x, a.c[0]));
-    if (a.n == 3) CUDA_TRY(cuda_slope_chain(x, a.c + 1, 2, a.unread >> 1, &done));
+    if (a.sum) CUDA_TRY(cuda_slope_chain(x, a.c + 1, 2, a.unread >> 1, &done));
+    if (a.gated) {
+        CUDA_TRY(calls_begin(x, a, 1));
+        return cuda_gated_run(x, a.gated);
+    }
     for (int i = 1; i < a.n && !done; i++)
         CUDA_TRY(hap_cuda_run(x, a.c[i]));
     return NULL;
@@ -84,17 +101,16 @@ const char *run_tiles(cuda_context *x, const chain &a, const way &w)
     tile_call t = a.t;
     const int rows = tile_sum_rows(&t);
     column_order order = {ceil_div(t.p.m, rows), rows};
-    for (int i = 0; i < a.n; i++)
-        CUDA_TRY(cuda_call_begins(x, a.c[i]));
-    if (a.n == 3) {
+    CUDA_TRY(calls_begin(x, a, 0));
+    if (a.sum) {
         const char *why = NULL;
         t.sums = columns_room(x, order.parts * t.p.n, &why);
         if (!t.sums) return why;
     }
     t.list = w.list, t.entries = w.entries, t.sms = x->tiles->sms;
     CUDA_TRY(tile_run(&t, w.shape, x->stream));
-    if (a.n < 3) return NULL;
-    view to = view_of(a.c[2]->out[0]);
+    if (!a.sum) return NULL;
+    view to = view_of(a.sum);
     return columns_end(x, order, t.p.n, t.sums, 1, &to);
 }
 
@@ -152,7 +168,7 @@ const char *choose_by_time(cuda_context *x, const chain &a, std::vector<way> &al
     if (x->verbose)
         fprintf(stderr, "a matmul of %lld x %lld x %lld and its %s: %.4f ms, by %s %.4f ms\n",
                 (long long)a.t.p.m, (long long)a.t.p.n, (long long)a.t.p.k,
-                a.t.with ? "gradient of gelu" : "gelu", (double)ms[0][TURNS / 2],
+                a.what, (double)ms[0][TURNS / 2],
                 all[*best].shape ? all[*best].shape->name : "the calls", (double)ms[*best][TURNS / 2]);
     return cuda_columns_settle(x);
 }
@@ -182,7 +198,7 @@ const char *choose(cuda_context *x, const chain &a, way *chosen)
 bool same_way(const way &w, const chain &a)
 {
     return cuda_same_gemm(&w.p, &a.t.p) && w.activation == a.t.activation &&
-           w.before == (a.t.before != NULL) && w.sums == (a.n == 3);
+           w.before == (a.t.before != NULL) && w.sums == (a.sum != NULL);
 }
 
 // A linear of operands and a result that lie as the kernel wants them; y: the chain's result.
@@ -213,7 +229,7 @@ const char *run_chain(cuda_context *x, chain *a, const hap_tensor *y)
     if (!takes(x, a, y)) return run_calls(x, *a);
     for (const way &w : o->ways)
         if (same_way(w, *a)) return run_way(x, *a, w);
-    way w = {a->t.p, a->t.activation, a->t.before != NULL, a->n == 3, NULL, NULL, 0};
+    way w = {a->t.p, a->t.activation, a->t.before != NULL, a->sum != NULL, NULL, NULL, 0};
     if (x->options.tune == HAP_CUDA_tune_on && !x->capturing) CUDA_TRY(choose(x, *a, &w));
     o->ways.push_back(w);
     x->made[x->phase].plans++;
@@ -224,7 +240,7 @@ const char *run_chain(cuda_context *x, chain *a, const hap_tensor *y)
 extern "C" const char *cuda_gelu_chain(cuda_context *x, const hap_op_call *const *c, int n,
                                        unsigned unread, bool *done)
 {
-    chain a = {c, n, unread, {}};
+    chain a = {c, n, unread, "gelu", {}};
     *done = true;
     a.t.activation = c[1]->attr[0].i ? TILE_GELU_TANH : TILE_GELU_ERF;
     if (!(unread & 1)) a.t.before = c[0]->out[0]->data;
@@ -234,13 +250,40 @@ extern "C" const char *cuda_gelu_chain(cuda_context *x, const hap_op_call *const
 extern "C" const char *cuda_dense_slope_chain(cuda_context *x, const hap_op_call *const *c, int n,
                                               unsigned unread, bool *done)
 {
-    chain a = {c, n, unread, {}};
+    chain a = {c, n, unread, "gradient of gelu", {}};
     const hap_tensor *at = c[1]->in[1];
     *done = true;
+    if (n == 3) a.sum = c[2]->out[0];
     if (!(unread & 1) || at->type != c[1]->out[0]->type ||
         at->elements != c[1]->out[0]->elements)
         return run_calls(x, a);
     a.t.activation = c[1]->attr[0].i ? TILE_GELU_TANH_SLOPE : TILE_GELU_ERF_SLOPE;
     a.t.with = at->data;
     return run_chain(x, &a, c[1]->out[0]);
+}
+
+// The linear's result is an operand of silu's product, which others may read, or the gradient of
+// that product, which none may.
+extern "C" const char *cuda_gated_chain(cuda_context *x, const hap_op_call *const *c, int n,
+                                        unsigned unread, bool *done)
+{
+    cuda_gated g;
+    const hap_tensor *t = c[0]->out[0];
+    *done = cuda_gated_of(c + 1, n - 1, &g) && (unread >> 1 & g.passing) == g.passing &&
+            cuda_gated_takes(&g);
+    if (!*done) return NULL;
+    const bool gates = !g.dy && t->data == g.gate->data;
+    chain a = {c, n, unread, g.dy ? "gradients of silu's product" : "product with silu", {}};
+    a.gated = &g;
+    if (g.dy) {
+        a.t.activation = TILE_GATED_SLOPES;
+        a.t.with = g.gate->data, a.t.with2 = g.up->data, a.t.before = g.dup->data;
+    } else {
+        a.t.activation = gates ? TILE_SILU_TIMES : TILE_TIMES_SILU;
+        a.t.with = (gates ? g.up : g.gate)->data;
+        if (!(unread & 1)) a.t.before = t->data;
+    }
+    const hap_tensor *of = g.dy ? g.dy : gates ? g.gate : g.up;
+    if (of->data != t->data || (g.dy && !(unread & 1))) return run_calls(x, a);
+    return run_chain(x, &a, g.dy ? g.dgate : g.y);
 }

@@ -45,12 +45,12 @@ typedef struct tile_args {
     const tile_part *parts;   // on the device: this member's is the result of sums, others' slots
     int members, me;          // of sums
     bool boxes; // others' slots are boxes; behind the parts are results at all members
-    tile_matrix before, with;
+    tile_matrix before, with, with2;
     const tile_entry *list;
     int entries, arrivals; // how often a tile counts
     float *sums;           // of columns, [rows / 64, n]
     int activation;
-    bool wide, bias_is_wide, has_bias, has_before, has_with; // wide: f32
+    bool wide, bias_is_wide, has_bias, has_before, has_with, has_with2; // wide: f32
     const tile_wait *waits;
     const tile_push *pushes;
     int n_pushes;

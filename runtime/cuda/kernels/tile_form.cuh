@@ -13,7 +13,8 @@ enum { BIAS_BARRIER = 1, TURN_BARRIER = 4 }; // one a multiplying warpgroup
 // What a kernel does with its results, built apart: each has registers for its own alone. Forms in
 // turns have all, the others PLAIN with parts of k, SUMS, STORES, which are sums, too, and PUSHES,
 // which are plain.
-enum ending { PLAIN, GELU, SLOPE, SUMS, STORES, PUSHES };
+// GATED is silu's products, GATED_BWD their gradients.
+enum ending { PLAIN, GELU, SLOPE, GATED, GATED_BWD, SUMS, STORES, PUSHES };
 
 template <int ROWS_, int COLS_, int GROUPS_, bool TURNS_, int STAGES_, int SLOTS_> struct form {
     static constexpr int ROWS = ROWS_, COLS = COLS_, GROUPS = GROUPS_; // GROUPS: that multiply

@@ -33,11 +33,34 @@ int tile_sum_rows(const tile_call *c)
     return by_mma(c) ? 64 : 128;
 }
 
+// What an activation takes and leaves.
+static const char *activation_why_not(const tile_call *c)
+{
+    const tile_activation what = c->activation;
+    const bool slope = what == TILE_GELU_TANH_SLOPE || what == TILE_GELU_ERF_SLOPE;
+    const bool gated = what == TILE_SILU_TIMES || what == TILE_TIMES_SILU;
+    const bool two = what == TILE_GATED_SLOPES;
+    if (what == TILE_NONE)
+        return c->before || c->with2 || c->sums
+                   ? cuda_fail("not supported: two results, operands or sums without an activation")
+                   : NULL;
+    if (c->p.y_type == HAP_F32)
+        return cuda_fail("not supported: tile kernels have activations of 16-bit values alone");
+    if ((slope || gated || two) != (c->with != NULL) || two != (c->with2 != NULL) ||
+        ((slope || two) && c->bias) || (slope && c->before) || (two && !c->before))
+        return cuda_fail("not supported: operands or results that gelu, a slope or silu's product "
+                         "has not");
+    if ((gated && !c->p.b_t) || (two && c->p.b_t)) // as models have them: others are not built
+        return cuda_fail("not supported: silu's products but of b turned, gradients but of b not");
+    if (c->sums && !slope) return cuda_fail("not supported: sums of columns of a slope alone");
+    return NULL;
+}
+
 const char *tile_why_not(const tile_call *c)
 {
     const cuda_gemm *p = &c->p;
     uintptr_t all = (uintptr_t)c->a | (uintptr_t)c->b | (uintptr_t)c->y | (uintptr_t)c->before |
-                    (uintptr_t)c->with;
+                    (uintptr_t)c->with | (uintptr_t)c->with2;
     bool wide = p->y_type == HAP_F32;
     if (device_major() < 8) return cuda_fail("not supported: tile kernels run on sm_80 and later");
     if (p->type != HAP_BF16 || (!wide && p->y_type != HAP_BF16))
@@ -49,17 +72,10 @@ const char *tile_why_not(const tile_call *c)
     if (all % 16 || p->la % 8 || p->lb % 8 || p->ly % (wide ? 4 : 8) ||
         p->n % (wide ? 4 : 8)) // stores are clipped in such steps
         return cuda_fail("not supported: tile kernels want rows of multiples of 16 bytes");
-    if (wide && c->activation != TILE_NONE)
-        return cuda_fail("not supported: tile kernels have activations of 16-bit values alone");
     if (c->bias && p->bias_type != HAP_F32 && p->bias_type != HAP_BF16)
         return cuda_fail("not supported: tile kernels take a bias in f32 or bf16");
     if (c->bias && (uintptr_t)c->bias % (p->bias_type == HAP_F32 ? 8 : 4))
         return cuda_fail("not supported: tile kernels take a bias two by two");
-    if (c->before && c->activation == TILE_NONE)
-        return cuda_fail("not supported: two results without an activation");
-    bool slope = c->activation >= TILE_GELU_TANH_SLOPE;
-    if (slope != (c->with && c->activation) || (slope && (c->bias || c->before)))
-        return cuda_fail("not supported: a slope wants a place, and no bias");
     if (c->sum && (wide || c->activation || c->with || c->sum->members > TILE_MEMBERS))
         return cuda_fail("not supported: sums of members' parts but of up to %d in bf16",
                          TILE_MEMBERS);
@@ -67,8 +83,7 @@ const char *tile_why_not(const tile_call *c)
         return cuda_fail("not supported: stores to members but on sm_90, of 64 columns at a time");
     if (c->n_pushes && (by_mma(c) || p->a_t || c->activation || c->with || c->sum))
         return cuda_fail("not supported: pushes but on sm_90, beside matmuls alone");
-    if (c->sums && !slope) return cuda_fail("not supported: sums of columns of a slope alone");
-    return NULL;
+    return activation_why_not(c);
 }
 
 const char *tile_map(CUtensorMap *map, const void *p, bool wide, int64_t rows, int64_t cols,
@@ -142,6 +157,7 @@ static const char *maps_of(const tile_call *c, const tile_shape *s, tile_args *t
     if (c->before) CUDA_TRY(matrix_of(c, &t->before, c->before, wide, p->m, p->n, p->ly, 64, 64));
     if (c->with)
         CUDA_TRY(matrix_of(c, &t->with, c->with, wide, p->m, p->n, p->ly, wide ? 32 : 64, 64));
+    if (c->with2) CUDA_TRY(matrix_of(c, &t->with2, c->with2, wide, p->m, p->n, p->ly, 64, 64));
     return NULL;
 }
 
@@ -158,7 +174,7 @@ const char *tile_run(const tile_call *c, const tile_shape *s, cudaStream_t strea
     CUDA_TRY(maps_of(c, s, &t));
     t.has_bias = c->places ? c->has_bias : c->bias != NULL;
     t.bias_is_wide = p->bias_type == HAP_F32;
-    t.has_with = c->with != NULL, t.sums = c->sums;
+    t.has_with = c->with != NULL, t.has_with2 = c->with2 != NULL, t.sums = c->sums;
     t.activation = (int)c->activation;
     t.wide = p->y_type == HAP_F32, t.has_before = c->before != NULL;
     if (c->sum) t.parts = c->sum->parts, t.members = c->sum->members, t.me = c->sum->me;

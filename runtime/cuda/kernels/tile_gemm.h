@@ -31,14 +31,15 @@ extern "C" {
 
 typedef struct tile_call {
     cuda_gemm p;                // one matrix; not its `adds` and has_bias: bias and add
-    tile_activation activation; // of the rounded value; of bf16 results alone
+    tile_activation activation; // of bf16 results alone
     const void *a, *b, *bias;   // bias [n] of bias_type
-    const void *with;       // as y lies, may be y: added before the rounding, or where a slope is
-                            // taken
-    void *y, *before;       // before: as y lies, gets what the activation is taken of; or NULL
-    void *to;               // of a place: where TILE_SENDS goes, box by box; or NULL
-    float *sums;            // of a slope's results: of each tile_sum_rows, [parts, n]; or NULL
-    const tile_entry *list; // on the device
+    const void *with, *with2;   // as y lies, may be y: added before the rounding, or what the
+                                // activation takes, beside `before` then
+    void *y, *before;           // before: as y lies, gets what the activation is taken of, or NULL;
+                                // of two gradients that of with2
+    void *to;                   // of a place: where TILE_SENDS goes, box by box; or NULL
+    float *sums;                // of a slope's results: of each tile_sum_rows, [parts, n]; or NULL
+    const tile_entry *list;     // on the device
     int entries;
     int sms;                         // that the kernel takes
     const struct tile_place *places; // on the device (tile_place_make); NULL: a, b, bias, y are all

@@ -90,7 +90,7 @@ __device__ inline void load_tiles(const tile_args &p, const memory<F> &m, uint32
 // --- stores ---
 
 
-// The boxes of p.with that a group's slots get, in the order of its stores.
+// The boxes of results that have a box of p.with, in the order of a group's stores.
 template <class F> struct boxes {
     const tile_args &p;
     const int g, width;
@@ -154,9 +154,10 @@ template <class F> __device__ inline void push_runs(const tile_args &p, const me
     }
 }
 
-// One thread: what group g puts into its slots goes to y in the same order. A slot is free, or has
-// its box of p.with, as soon as its store has read it: all of a tile by its end, or the next one
-// would wait for its last boxes. FREED: none is at first.
+// One thread: what group g puts into its slots goes to y in the same order, before it to `before`. A
+// slot is free, or has its box of p.with, as soon as its store has read it: all of a tile by its
+// end, or the next one would wait for its last boxes. Of two slots of a box the last has p.with, or
+// the first p.with and the last p.with2. FREED: none is at first.
 template <class F, bool FREED>
 __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g, uint32_t block)
 {
@@ -164,15 +165,19 @@ __device__ inline void store_tiles(const tile_args &p, const memory<F> &m, int g
     const int width = p.wide ? 32 : 64, maps = p.has_before ? 2 : 1;
     boxes<F> with(p, g, block);
     const uint32_t number = number_of(p);
+    int which = 0; // of a box's slots
     auto free_slot = [&]() {
         const uint32_t stored = m.stored(g, freed.at);
-        if (!p.has_with) {
+        const bool last = which + 1 == maps;
+        if (!p.has_with || (with.there() && !last && !p.has_with2)) {
             barrier_arrive(stored);
         } else if (with.there()) {
             barrier_expect(stored, SLOT);
-            load_box(m.slot(g, freed.at), &p.with.map, with.col, with.row, stored);
-            with.next();
+            load_box(m.slot(g, freed.at), last && p.has_with2 ? &p.with2.map : &p.with.map, with.col,
+                     with.row, stored);
         }
+        which = last ? 0 : which + 1;
+        if (last && p.has_with && with.there()) with.next();
         freed.next();
     };
     for (int i = 0; i < F::SLOTS && (FREED || p.has_with); i++)
@@ -441,6 +446,9 @@ template <class F>
 const char *launch_any(const tile_args *p, bool a_t, bool b_t, int clusters, cudaStream_t stream)
 {
     if constexpr (F::TURNS) {
+        if (p->activation >= TILE_SILU_TIMES) // tile_why_not: b lies as models have it
+            return p->has_with2 ? launch<F, GATED_BWD, false, true>(p, clusters, stream)
+                                : launch<F, GATED, false, false>(p, clusters, stream);
         if (p->activation && p->has_with)
             return b_t ? launch<F, SLOPE, false, true>(p, clusters, stream)
                        : launch<F, SLOPE, false, false>(p, clusters, stream);

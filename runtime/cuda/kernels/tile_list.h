@@ -46,13 +46,16 @@ typedef struct tile_push {
     int32_t credit, signal, tally, raise;
 } tile_push;
 
-// Of the value that is rounded, or, times that value, the slope at the value that lies there.
+// What is made of the value v that is rounded, and of what lies there (`with`, `with2`).
 typedef enum {
     TILE_NONE,
-    TILE_GELU_TANH,
+    TILE_GELU_TANH, // of v
     TILE_GELU_ERF,
-    TILE_GELU_TANH_SLOPE,
-    TILE_GELU_ERF_SLOPE
+    TILE_GELU_TANH_SLOPE, // v times the slope at with
+    TILE_GELU_ERF_SLOPE,
+    TILE_SILU_TIMES,  // silu(v) with
+    TILE_TIMES_SILU,  // v silu(with)
+    TILE_GATED_SLOPES // v is the gradient of silu(with) with2: two results, of with and of with2
 } tile_activation;
 
 // Slots of sums: at most so many, a cluster's each; flags before them, so many numbers a slot.

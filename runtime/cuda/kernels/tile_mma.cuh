@@ -12,6 +12,7 @@
 #ifndef HAP_RUNTIME_CUDA_TILE_MMA_CUH
 #define HAP_RUNTIME_CUDA_TILE_MMA_CUH
 
+#include "cuda/kernels/cuda_gated.cuh"
 #include "cuda/kernels/cuda_gelu.cuh"
 #include "cuda/kernels/tile_form.cuh"
 #include "cuda/kernels/tile_mma_ptx.cuh"
@@ -256,6 +257,18 @@ template <class F, ending END> struct results {
         if (END == GELU) {
             if (p.has_before) put(p.before, r, to, exchange(v));
             v = make_uint2(activated(v.x), activated(v.y));
+        } else if (END == GATED) {
+            if (p.has_before) put(p.before, r, to, exchange(v));
+            const bool of_result = p.activation == TILE_SILU_TIMES;
+            const uint2 gate = of_result ? v : with, up = of_result ? with : v;
+            v = make_uint2(gated_pair(gate.x, up.x), gated_pair(gate.y, up.y));
+        } else if (END == GATED_BWD) {
+            const uint2 up = exchange(get(p.with2, r, to));
+            put(p.before, r, to,
+                exchange(make_uint2(multiply_pairs(v.x, silu_pair(with.x)),
+                                    multiply_pairs(v.y, silu_pair(with.y)))));
+            v = make_uint2(gate_gradient(v.x, up.x, silu_slopes(with.x)),
+                           gate_gradient(v.y, up.y, silu_slopes(with.y)));
         } else if (END == SLOPE) {
             v = make_uint2(sloped(v.x, with.x), sloped(v.y, with.y));
             if (r < e.rows) {
@@ -427,6 +440,9 @@ const char *launch_mma_any(const tile_args *p, bool a_t, bool b_t, int clusters,
                            cudaStream_t stream)
 {
     if constexpr (F::MY_ROWS == 64 && F::COLS <= 192) { // as forms in turns
+        if (p->activation >= TILE_SILU_TIMES) // tile_why_not: b lies as models have it
+            return p->has_with2 ? launch_mma<F, GATED_BWD, false, true>(p, clusters, stream)
+                                : launch_mma<F, GATED, false, false>(p, clusters, stream);
         if (p->activation && p->has_with)
             return b_t ? launch_mma<F, SLOPE, false, true>(p, clusters, stream)
                        : launch_mma<F, SLOPE, false, false>(p, clusters, stream);

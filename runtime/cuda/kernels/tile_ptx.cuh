@@ -281,6 +281,12 @@ __device__ inline float high_of(uint32_t v)
 {
     return __uint_as_float(v & 0xFFFF0000u);
 }
+// Both products, rounded: a product of two bf16 is exact in f32.
+__device__ inline uint32_t multiply_pairs(uint32_t a, uint32_t b)
+{
+    __nv_bfloat162 v = __hmul2_rn(*(__nv_bfloat162 *)&a, *(__nv_bfloat162 *)&b);
+    return *(uint32_t *)&v;
+}
 
 // Four 8 x 8 matrices of 16-bit elements; a lane's address is that of row lane mod 8 of matrix
 // lane / 8.

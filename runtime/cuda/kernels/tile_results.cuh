@@ -4,6 +4,7 @@
 #ifndef HAP_RUNTIME_CUDA_TILE_RESULTS_CUH
 #define HAP_RUNTIME_CUDA_TILE_RESULTS_CUH
 
+#include "cuda/kernels/cuda_gated.cuh"
 #include "cuda/kernels/cuda_gelu.cuh"
 #include "cuda/kernels/tile_form.cuh"
 
@@ -94,6 +95,41 @@ template <class F, ending END> struct putter {
             slopes(by, v, s, [](float x) { return hap_formula::gelu_tanh_slope(x); });
         else
             slopes(by, v, s, [](float x) { return short_gelu_slope(x); });
+        put_pairs(to, v);
+    }
+    // The product with silu of the one or the other.
+    __device__ void put_gated(uint32_t (&v)[16])
+    {
+        if (p.has_before) put_pairs(take(), v);
+        const uint32_t to = take();
+        uint32_t with[16];
+        get_pairs(to, with);
+        if (p.activation == TILE_SILU_TIMES) {
+#pragma unroll
+            for (int i = 0; i < 16; i++)
+                v[i] = gated_pair(v[i], with[i]);
+        } else {
+#pragma unroll
+            for (int i = 0; i < 16; i++)
+                v[i] = gated_pair(with[i], v[i]);
+        }
+        put_pairs(to, v);
+    }
+    // Where the gate lies goes the gradient of up, then that of the gate where up lies.
+    __device__ void put_gated_slopes(const uint32_t (&by)[16])
+    {
+        uint32_t to = take(), v[16];
+        float2 slope[16];
+        get_pairs(to, v);
+#pragma unroll
+        for (int i = 0; i < 16; i++)
+            slope[i] = silu_slopes(v[i]), v[i] = multiply_pairs(by[i], silu_pair(v[i]));
+        put_pairs(to, v);
+        to = take();
+        get_pairs(to, v);
+#pragma unroll
+        for (int i = 0; i < 16; i++)
+            v[i] = gate_gradient(by[i], v[i], slope[i]);
         put_pairs(to, v);
     }
     template <class S>
@@ -265,7 +301,7 @@ template <class F, ending END> struct putter {
         for (int c = 0; c < F::COLS / 64; c++)
 #pragma unroll
             for (int b = 0; b < F::BLOCKS; b++) {
-                if (END != SLOPE) add_bias_of(e, e.col + c * 64, d[b] + c * 32);
+                if (END != SLOPE && END != GATED_BWD) add_bias_of(e, e.col + c * 64, d[b] + c * 32);
                 pack(d[b] + c * 32, v[b][c]);
             }
 #pragma unroll 1
@@ -276,6 +312,10 @@ template <class F, ending END> struct putter {
                 if (e.col + c * 64 >= e.cols) break;
                 if constexpr (END == SLOPE)
                     put_sloped(v[0][c], s[c]);
+                else if constexpr (END == GATED)
+                    put_gated(v[0][c]);
+                else if constexpr (END == GATED_BWD)
+                    put_gated_slopes(v[0][c]);
                 else if constexpr (END == SUMS || END == STORES)
                     put_summed(v[0][c], e.kind & TILE_SUMS);
                 else
