@@ -3,9 +3,9 @@
 //   hapc examples/bert-tiny/graph.json clusters/laptop2.yaml -o bert-tiny@laptop2 -q
 //
 //   ranks      0 cpu4, 1 cpu3
-//   predicted  4.58 ms a step: 4.53 computing or idle, 0.486 communication, of it 0.433 hidden; at
+//   predicted  4.52 ms a step: 4.33 computing or idle, 0.875 communication, of it 0.693 hidden; at
 //              least 3.99; by datasheet formulas
-//   memory     3.46 MiB, 2.56 MiB on {cpu4, cpu3}
+//   memory     3.74 MiB, 2.85 MiB on {cpu4, cpu3}
 //   input      graph 5ffbb2b756fd80f4, cluster 8851bf650c8a0795; strategy auto
 //
 // Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] is whole on
@@ -18,12 +18,11 @@
 
 // Cuts: axis of the mesh, size, entries of each coordinate; and who chose them.
 static const hap_cuts cuts[] = {
-    HAP_CUT("rows",     0,   8,   5,   3),                    // compute
-    HAP_CUT("vocab",    0, 199, 138,  61),                    // compute
-    HAP_CUT("cut_64",   0,  64,  37,  27),                    // compute
-    HAP_CUT("heads",    0,   4,   2,   2),                    // compute
-    HAP_CUT("head_dim", 0,  16,   9,   7),                    // compute
-    HAP_CUT("cut_192",  0, 192, 110,  82),                    // compute
+    HAP_CUT("rows",        0,  8,  5,  3),                    // compute
+    HAP_CUT("positions",   0, 32, 17, 15),                    // compute
+    HAP_CUT("cut_64",      0, 64, 37, 27),                    // compute
+    HAP_CUT("heads",       0,  4,  2,  2),                    // compute
+    HAP_CUT("cut_64_even", 0, 64, 32, 32),                    // even
 };
 
 #include "buffers.h"
@@ -44,21 +43,21 @@ int main(int argc, char **argv)
     declare_buffers(r); // buffers.h
 
     while (hap_next_step(r)) {
-        embeddings_forward(r);                                //                               0.055
+        embeddings_forward(r);                                //                               0.052
         for (int i = 0; i < 3; i++)
             encoder_layer_forward(r, i);                      //                                1.23
-        loss_forward(r);                                      //                               0.166
+        loss_forward(r);                                      //                               0.164
         loss_backward(r);                                     //                               0.303
         for (int i = 2; i >= 0; i--)
-            encoder_layer_backward(r, i);                     //                                2.44
-        embeddings_backward(r);                               //                               0.064
-        update(r);                                            //                               0.036
+            encoder_layer_backward(r, i);                     //                                2.46
+        embeddings_backward(r);                               //                               0.051
+        update(r);                                            //                               0.031
         for (int i = 0; i < 3; i++)
-            encoder_layer_update(r, i);                       //                               0.266
+            encoder_layer_update(r, i);                       //                               0.281
         update_2(r);                                          //                               0.014
         for (int i = 0; i < 3; i++)
             encoder_layer_wait(r, i);
-        hap_wait(r, cls_predictions_transform_dense_weight_ready); // 0.004 hidden
+        hap_wait(r, cls_predictions_transform_dense_weight_ready);
     }
     return hap_finish(r);
 }
@@ -66,13 +65,10 @@ int main(int argc, char **argv)
 static void embeddings_forward(hap_rank *r)
 {
     // embeddings
-    hap_cut(r, input_ids_by_rows, input_ids);                 // whole -> @rows  [8@rows 32]   0.001
     op_embedding(r, embeddings_word_embeddings, embeddings_word_embeddings_weight,
-        input_ids_by_rows);                                   // y = a[b]  [8@rows 32 64]      0.007
-    hap_cut(r, embeddings_token_type_embeddings_const_by_rows,
-        embeddings_token_type_embeddings_const);              // whole -> @rows  [8@rows 32]   0.001
+        input_ids);                                           // y = a[b]  [8@rows 32 64]      0.007
     op_embedding(r, embeddings_token_type_embeddings, embeddings_token_type_embeddings_weight,
-        embeddings_token_type_embeddings_const_by_rows);      // y = a[b]  [8@rows 32 64]      0.007
+        embeddings_token_type_embeddings_const);              // y = a[b]                      0.007
     op_add(r, embeddings_add, embeddings_word_embeddings,
         embeddings_token_type_embeddings);                    // y = a + b                     0.011
     op_embedding(r, embeddings_position_embeddings, embeddings_position_embeddings_weight,
@@ -152,16 +148,18 @@ static void loss_forward(hap_rank *r)
         cls_predictions_transform_LayerNorm_bias, 1e-12);     // [8@rows 32 64]                0.008
     op_linear(r, cls_predictions_decoder, cls_predictions_transform_LayerNorm,
         embeddings_word_embeddings_weight, cls_predictions_bias, HAP_NT); // [8@rows 32 199]   0.086
+    op_row_max(r, ce_sum_max, cls_predictions_decoder);       // y = max x  [8@rows 32]        0.011
+    hap_event *e_labels_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &labels_all,
+        &labels, NULL);                                       // @rows -> whole  2.00 KiB      0.005
 
     // ce_sum
-    op_row_max(r, ce_sum_max, cls_predictions_decoder);       // y = max x  [8@rows 32]        0.011
-    op_row_expsum(r, ce_sum_expsum, cls_predictions_decoder, ce_sum_max); //                   0.011
-    hap_cut(r, labels_by_rows, labels);                       // whole -> @rows                0.001
-    op_target_logit(r, ce_sum_target, cls_predictions_decoder, labels_by_rows, -100); //       0.001
-    op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, labels_by_rows, -100); //  0.001
+    op_row_expsum(r, ce_sum_expsum, cls_predictions_decoder, ce_sum_max); // [8@rows 32]       0.011
+    op_target_logit(r, ce_sum_target, cls_predictions_decoder, labels, -100); // y = a[label]  0.001
+    op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, labels, -100); // []+      0.001
     hap_event *e_ce_sum_all = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 1, &ce_sum_all, &ce_sum,
         NULL);                                                // + -> whole  []  4 B           0.010
-    op_count(r, count, labels, -100);                         // y = count x                   0.001
+    hap_wait(r, e_labels_all);
+    op_count(r, count, labels_all, -100);                     // y = count x                   0.001
     hap_wait(r, e_ce_sum_all);
     op_div(r, loss, ce_sum_all, count);                       // y = a / b                     0.001
 }
@@ -171,16 +169,17 @@ static void loss_backward(hap_rank *r)
     // loss
     op_full(r, loss_seed, (hap_ints){0, NULL}, 1, HAP_F32);   // y = 1  []                     0.001
     op_div(r, loss_da, loss_seed, count);                     // y = a / b                     0.001
-    op_ce_bwd(r, ce_sum_dx, cls_predictions_decoder, ce_sum_max, ce_sum_expsum, labels_by_rows,
-        loss_da, -100);                                       // [8@rows 32 199]               0.021
+    op_ce_bwd(r, ce_sum_dx, cls_predictions_decoder, ce_sum_max, ce_sum_expsum, labels, loss_da,
+        -100);                                                // [8@rows 32 199]               0.021
 
     // cls.predictions
     op_linear(r, cls_predictions_decoder_dx, ce_sum_dx, embeddings_word_embeddings_weight, NULL,
         HAP_NN);                                              // y = a b  [8@rows 32 64]       0.086
     op_linear_dw(r, cls_predictions_decoder_dw, ce_sum_dx,
         cls_predictions_transform_LayerNorm);                 // y = sum rows a' b  [199 64]+  0.086
-    cls_predictions_decoder_dw_by_vocab_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED,
-        1, &cls_predictions_decoder_dw_by_vocab, &cls_predictions_decoder_dw, NULL); //        0.019
+    cls_predictions_decoder_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PADDED, 1,
+        &cls_predictions_decoder_dw_cut, &cls_predictions_decoder_dw,
+        cls_predictions_decoder_dw_cut_scratch);              // + -> @cut_64  49.8 KiB        0.026
     op_sum(r, cls_predictions_decoder_db, ce_sum_dx, HAP_INTS(0, 1), false); // [199]+         0.011
     op_norm_bwd_stats(r, cls_predictions_transform_LayerNorm_sum_u,
         cls_predictions_transform_LayerNorm_sum_ux, cls_predictions_decoder_dx,
@@ -211,7 +210,7 @@ static void loss_backward(hap_rank *r)
         HAP_INTS(0, 1), false);                               // y = sum x  [64]+              0.004
 }
 
-// One of the 3 blocks bert.encoder.layer.*                   //                               0.813
+// One of the 3 blocks bert.encoder.layer.*                   //                               0.818
 static void encoder_layer_backward(hap_rank *r, int i)
 {
     const encoder_layer_block *b = &encoder_layer[i];
@@ -225,10 +224,19 @@ static void encoder_layer_backward(hap_rank *r, int i)
     op_norm_bwd_params(r, b->output_LayerNorm_dw, b->output_LayerNorm_db,
         encoder_layer_attention_self_query_dsum[i + 1], b->output_add, b->output_LayerNorm_sum,
         b->output_LayerNorm_m2, 1e-12);                       // y, y1 = dweight, dbias  [64]+ 0.008
+    hap_event *e_output_LayerNorm_dx_by_positions = coll_all_to_all_start(r, AXIS(0), FORM_EVEN, 1,
+        &b->output_LayerNorm_dx_by_positions, &b->output_LayerNorm_dx,
+        b->output_LayerNorm_dx_by_positions_scratch);         // @rows -> @positions  64.0 KiB 0.022
+    hap_event *e_t_intermediate_intermediate_act_fn_by_positions = coll_all_to_all_start(r, AXIS(0),
+        FORM_EVEN, 1, &b->t_intermediate_intermediate_act_fn_by_positions,
+        &b->t_intermediate_intermediate_act_fn,
+        b->t_intermediate_intermediate_act_fn_by_positions_scratch); // 192 KiB                0.057
     op_linear(r, b->output_dense_dx, b->output_LayerNorm_dx, b->output_dense_weight, NULL,
         HAP_NN);                                              // y = a b  [8@rows 32 192]      0.083
-    op_linear_dw(r, b->output_dense_dw, b->output_LayerNorm_dx,
-        b->t_intermediate_intermediate_act_fn);               // y = sum rows a' b  [64 192]+  0.083
+    hap_wait(r, e_output_LayerNorm_dx_by_positions);
+    hap_wait(r, e_t_intermediate_intermediate_act_fn_by_positions);
+    op_linear_dw(r, b->output_dense_dw, b->output_LayerNorm_dx_by_positions,
+        b->t_intermediate_intermediate_act_fn_by_positions);  // y = sum rows a' b  [64 192]+  0.083
     encoder_layer_output_dense_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED,
         1, &b->output_dense_dw_cut, &b->output_dense_dw, NULL); // + -> @cut_64  48.0 KiB      0.017
     op_sum(r, b->output_dense_db, b->output_LayerNorm_dx, HAP_INTS(0, 1), false); // [64]+     0.004
@@ -236,15 +244,20 @@ static void encoder_layer_backward(hap_rank *r, int i)
     // intermediate
     op_gelu_bwd(r, b->t_intermediate_intermediate_act_fn_dx, b->output_dense_dx,
         b->t_intermediate_dense, false);                      // [8@rows 32 192]               0.030
+    hap_event *e_t_intermediate_intermediate_act_fn_dx_all = coll_all_gather_start(r, AXIS(0),
+        FORM_SENDRECV, 1, &b->t_intermediate_intermediate_act_fn_dx_all,
+        &b->t_intermediate_intermediate_act_fn_dx, NULL);     // @rows -> whole  192 KiB       0.036
+    hap_event *e_attention_output_LayerNorm_cut = coll_all_to_all_start(r, AXIS(0), FORM_EVEN, 1,
+        &b->attention_output_LayerNorm_cut, &b->attention_output_LayerNorm,
+        b->attention_output_LayerNorm_cut_scratch);           // 64.0 KiB                      0.022
     op_linear(r, b->t_intermediate_dense_dx, b->t_intermediate_intermediate_act_fn_dx,
         b->t_intermediate_dense_weight, NULL, HAP_NN);        // y = a b  [8@rows 32 64]       0.083
     op_add(r, b->t_intermediate_dense_dsum, b->output_LayerNorm_dx,
         b->t_intermediate_dense_dx);                          // y = a + b                     0.011
-    op_linear_dw(r, b->t_intermediate_dense_dw, b->t_intermediate_intermediate_act_fn_dx,
-        b->attention_output_LayerNorm);                       // y = sum rows a' b  [192 64]+  0.083
-    encoder_layer_intermediate_dense_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
-        FORM_GROUPED, 1, &b->t_intermediate_dense_dw_cut, &b->t_intermediate_dense_dw,
-        NULL);                                                // + -> @cut_192  48.0 KiB       0.017
+    hap_wait(r, e_t_intermediate_intermediate_act_fn_dx_all); // 0.036 hidden
+    hap_wait(r, e_attention_output_LayerNorm_cut);            // 0.022 hidden
+    op_linear_dw(r, b->t_intermediate_dense_dw, b->t_intermediate_intermediate_act_fn_dx_all,
+        b->attention_output_LayerNorm_cut);                   // [192 64@cut_64_even]          0.088
     op_sum(r, b->t_intermediate_dense_db, b->t_intermediate_intermediate_act_fn_dx, HAP_INTS(0, 1),
         false);                                               // y = sum x  [192]+             0.011
 
@@ -293,9 +306,8 @@ static void encoder_layer_backward(hap_rank *r, int i)
         b->attention_self_key_dx);                            // y = a + b                     0.011
     op_linear_dw(r, b->attention_self_key_dw, b->attention_self_reshape_2_dx,
         encoder_layer_output_LayerNorm[i]);                   // y = sum rows a' b  [64 64]+   0.028
-    encoder_layer_attention_self_key_dw_by_head_dim_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
-        FORM_PADDED, 1, &b->attention_self_key_dw_by_head_dim, &b->attention_self_key_dw,
-        b->attention_self_key_dw_by_head_dim_scratch);        // + -> @head_dim  16.0 KiB      0.012
+    encoder_layer_attention_self_key_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_EVEN, 1, &b->attention_self_key_dw_by_heads, &b->attention_self_key_dw, NULL); // 0.007
     op_sum(r, b->attention_self_key_db, b->attention_self_reshape_2_dx, HAP_INTS(0, 1), false);
     op_transpose(r, b->attention_self_transpose_dx, b->attention_self_sdpa_dq,
         HAP_INTS(0, 2, 1, 3));                                // y = x'  [8@rows 32 4 16]      0.007
@@ -305,9 +317,8 @@ static void encoder_layer_backward(hap_rank *r, int i)
         b->attention_self_query_dx);                          // y = a + b                     0.011
     op_linear_dw(r, b->attention_self_query_dw, b->attention_self_reshape_dx,
         encoder_layer_output_LayerNorm[i]);                   // y = sum rows a' b  [64 64]+   0.028
-    encoder_layer_attention_self_query_dw_by_head_dim_ready[i] = coll_reduce_scatter_start(r,
-        AXIS(0), FORM_PADDED, 1, &b->attention_self_query_dw_by_head_dim,
-        &b->attention_self_query_dw, b->attention_self_query_dw_by_head_dim_scratch); //       0.012
+    encoder_layer_attention_self_query_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_EVEN, 1, &b->attention_self_query_dw_by_heads, &b->attention_self_query_dw, NULL);
     op_sum(r, b->attention_self_query_db, b->attention_self_reshape_dx, HAP_INTS(0, 1), false);
 }
 
@@ -321,8 +332,12 @@ static void embeddings_backward(hap_rank *r)
         embeddings_add_2, embeddings_LayerNorm_sum, embeddings_LayerNorm_m2,
         embeddings_LayerNorm_sum_u, embeddings_LayerNorm_sum_ux, embeddings_LayerNorm_weight,
         1e-12);                                               // [8@rows 32 64]                0.011
-    hap_event *e_embeddings_LayerNorm_dx_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &embeddings_LayerNorm_dx_all, &embeddings_LayerNorm_dx, NULL); // 64.0 KiB             0.015
+    hap_event *e_embeddings_LayerNorm_dx_cut = coll_all_to_all_start(r, AXIS(0), FORM_EVEN, 1,
+        &embeddings_LayerNorm_dx_cut, &embeddings_LayerNorm_dx,
+        embeddings_LayerNorm_dx_cut_scratch);                 // @rows -> @cut_64  64.0 KiB    0.022
+    hap_event *e_embeddings_token_type_embeddings_const_all = coll_all_gather_start(r, AXIS(0),
+        FORM_SENDRECV, 1, &embeddings_token_type_embeddings_const_all,
+        &embeddings_token_type_embeddings_const, NULL);       // @rows -> whole  2.00 KiB      0.005
     op_norm_bwd_params(r, embeddings_LayerNorm_dw, embeddings_LayerNorm_db,
         encoder_layer_attention_self_query_dsum[0], embeddings_add_2, embeddings_LayerNorm_sum,
         embeddings_LayerNorm_m2, 1e-12);                      // y, y1 = dweight, dbias  [64]+ 0.008
@@ -371,35 +386,48 @@ static void embeddings_backward(hap_rank *r)
         encoder_layer[0].attention_self_query_db, embeddings_LayerNorm_dw, embeddings_LayerNorm_db};
     cls_predictions_decoder_db_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 36, to,
         from, NULL);                                          // + -> whole  [199]  11.0 KiB   0.013
-    hap_wait(r, e_embeddings_LayerNorm_dx_all);
-    op_sum(r, embeddings_add_2_fold1, embeddings_LayerNorm_dx_all, HAP_INTS(0), true); //      0.009
+    hap_wait(r, e_embeddings_LayerNorm_dx_cut);
+    op_sum(r, embeddings_add_2_fold1, embeddings_LayerNorm_dx_cut, HAP_INTS(0), true); //      0.004
+    hap_event *e_input_ids_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &input_ids_all,
+        &input_ids, NULL);                                    // @rows -> whole  2.00 KiB      0.005
     op_embedding_bwd(r, embeddings_position_embeddings_dw, embeddings_add_2_fold1,
-        embeddings_position_embeddings_const, 32);            // y[b] += a  [32 64]            0.003
-    op_embedding_bwd(r, embeddings_token_type_embeddings_dw, embeddings_LayerNorm_dx_all,
-        embeddings_token_type_embeddings_const, 2);           // y[b] += a  [2 64]             0.008
-    op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx_all, input_ids,
-        199);                                                 // y[b] += a  [199@vocab 64]     0.010
-    hap_wait(r, cls_predictions_decoder_dw_by_vocab_ready);   // 0.019 hidden
-    op_add(r, embeddings_word_embeddings_dsum, cls_predictions_decoder_dw_by_vocab,
-        embeddings_word_embeddings_dw);                       // y = a + b                     0.009
+        embeddings_position_embeddings_const, 32);            // y[b] += a  [32 64@cut_64]     0.002
+    hap_wait(r, e_embeddings_token_type_embeddings_const_all); // 0.005 hidden
+    op_embedding_bwd(r, embeddings_token_type_embeddings_dw, embeddings_LayerNorm_dx_cut,
+        embeddings_token_type_embeddings_const_all, 2);       // y[b] += a  [2 64@cut_64]      0.004
+    hap_wait(r, e_input_ids_all);
+    op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx_cut, input_ids_all,
+        199);                                                 // y[b] += a  [199 64@cut_64]    0.006
+    hap_wait(r, cls_predictions_decoder_dw_cut_ready);        // 0.026 hidden
+    op_add(r, embeddings_word_embeddings_dsum, cls_predictions_decoder_dw_cut,
+        embeddings_word_embeddings_dw);                       // y = a + b                     0.008
 }
 
 static void update(hap_rank *r)
 {
-    hap_cut(r, embeddings_word_embeddings_weight_by_vocab,
-        embeddings_word_embeddings_weight);                   // [199@vocab 64]                0.005
-    op_adam(r, embeddings_word_embeddings_weight_by_vocab, embeddings_word_embeddings_weight_m,
+    hap_cut(r, embeddings_word_embeddings_weight_cut, embeddings_word_embeddings_weight); //   0.005
+    hap_event *e_embeddings_token_type_embeddings_dw_all = coll_all_gather_start(r, AXIS(0),
+        FORM_SENDRECV, 1, &embeddings_token_type_embeddings_dw_all,
+        &embeddings_token_type_embeddings_dw,
+        embeddings_token_type_embeddings_dw_all_scratch);     // @cut_64 -> whole  512 B       0.005
+    op_adam(r, embeddings_word_embeddings_weight_cut, embeddings_word_embeddings_weight_m,
         embeddings_word_embeddings_weight_v, embeddings_word_embeddings_dsum, NULL, 1, 0.9, 0.95,
-        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.020
+        1e-08, 0.1, true);                                    // [199 64@cut_64]               0.017
     embeddings_word_embeddings_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &embeddings_word_embeddings_weight, &embeddings_word_embeddings_weight_by_vocab,
-        NULL);                                                // @vocab -> whole  49.8 KiB     0.014
+        &embeddings_word_embeddings_weight, &embeddings_word_embeddings_weight_cut,
+        embeddings_word_embeddings_weight_scratch);           // @cut_64 -> whole  49.8 KiB    0.021
+    hap_wait(r, e_embeddings_token_type_embeddings_dw_all);   // 0.005 hidden
     op_adam(r, embeddings_token_type_embeddings_weight, embeddings_token_type_embeddings_weight_m,
-        embeddings_token_type_embeddings_weight_v, embeddings_token_type_embeddings_dw, NULL, 1,
+        embeddings_token_type_embeddings_weight_v, embeddings_token_type_embeddings_dw_all, NULL, 1,
         0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c  [2 64]    0.001
-    op_adam(r, embeddings_position_embeddings_weight, embeddings_position_embeddings_weight_m,
+    hap_cut(r, embeddings_position_embeddings_weight_cut,
+        embeddings_position_embeddings_weight);               // [32 64@cut_64]                0.002
+    op_adam(r, embeddings_position_embeddings_weight_cut, embeddings_position_embeddings_weight_m,
         embeddings_position_embeddings_weight_v, embeddings_position_embeddings_dw, NULL, 1, 0.9,
-        0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c  [32 64]   0.007
+        0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c            0.004
+    embeddings_position_embeddings_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV,
+        1, &embeddings_position_embeddings_weight, &embeddings_position_embeddings_weight_cut,
+        embeddings_position_embeddings_weight_scratch);       // @cut_64 -> whole  8.00 KiB    0.008
     hap_wait(r, cls_predictions_decoder_db_all_ready);        // 0.013 hidden
     op_adam(r, embeddings_LayerNorm_weight, embeddings_LayerNorm_weight_m,
         embeddings_LayerNorm_weight_v, embeddings_LayerNorm_dw_all, NULL, 1, 0.9, 0.95, 1e-08, 0,
@@ -408,30 +436,28 @@ static void update(hap_rank *r)
         embeddings_LayerNorm_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); //                   0.001
 }
 
-// One of the 3 blocks bert.encoder.layer.*                   //                               0.089
+// One of the 3 blocks bert.encoder.layer.*                   //                               0.094
 static void encoder_layer_update(hap_rank *r, int i)
 {
     const encoder_layer_block *b = &encoder_layer[i];
-    hap_cut(r, b->attention_self_query_weight_by_head_dim, b->attention_self_query_weight); // 0.002
-    hap_wait(r, encoder_layer_attention_self_query_dw_by_head_dim_ready[i]); // 0.012 hidden
-    op_adam(r, b->attention_self_query_weight_by_head_dim, b->attention_self_query_weight_m,
-        b->attention_self_query_weight_v, b->attention_self_query_dw_by_head_dim, NULL, 1, 0.9,
-        0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c            0.006
+    hap_cut(r, b->attention_self_query_weight_by_heads, b->attention_self_query_weight); //    0.002
+    hap_wait(r, encoder_layer_attention_self_query_dw_by_heads_ready[i]); // 0.007 hidden
+    op_adam(r, b->attention_self_query_weight_by_heads, b->attention_self_query_weight_m,
+        b->attention_self_query_weight_v, b->attention_self_query_dw_by_heads, NULL, 1, 0.9, 0.95,
+        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.007
     encoder_layer_attention_self_query_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
-        FORM_SENDRECV, 1, &b->attention_self_query_weight,
-        &b->attention_self_query_weight_by_head_dim,
-        b->attention_self_query_weight_scratch);              // @head_dim -> whole  16.0 KiB  0.010
+        FORM_EVEN, 1, &b->attention_self_query_weight, &b->attention_self_query_weight_by_heads,
+        NULL);                                                // @heads -> whole  16.0 KiB     0.007
     op_adam(r, b->attention_self_query_bias, b->attention_self_query_bias_m,
         b->attention_self_query_bias_v, b->attention_self_query_db_all, NULL, 1, 0.9, 0.95, 1e-08,
         0, true);                                             // a -= lr b / sqrt c  [64]      0.001
-    hap_cut(r, b->attention_self_key_weight_by_head_dim, b->attention_self_key_weight); //     0.002
-    hap_wait(r, encoder_layer_attention_self_key_dw_by_head_dim_ready[i]); // 0.012 hidden
-    op_adam(r, b->attention_self_key_weight_by_head_dim, b->attention_self_key_weight_m,
-        b->attention_self_key_weight_v, b->attention_self_key_dw_by_head_dim, NULL, 1, 0.9, 0.95,
-        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.006
-    encoder_layer_attention_self_key_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
-        FORM_SENDRECV, 1, &b->attention_self_key_weight, &b->attention_self_key_weight_by_head_dim,
-        b->attention_self_key_weight_scratch);                // @head_dim -> whole  16.0 KiB  0.010
+    hap_cut(r, b->attention_self_key_weight_by_heads, b->attention_self_key_weight); //        0.002
+    hap_wait(r, encoder_layer_attention_self_key_dw_by_heads_ready[i]); // 0.007 hidden
+    op_adam(r, b->attention_self_key_weight_by_heads, b->attention_self_key_weight_m,
+        b->attention_self_key_weight_v, b->attention_self_key_dw_by_heads, NULL, 1, 0.9, 0.95,
+        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.007
+    encoder_layer_attention_self_key_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_EVEN,
+        1, &b->attention_self_key_weight, &b->attention_self_key_weight_by_heads, NULL); //    0.007
     op_adam(r, b->attention_self_key_bias, b->attention_self_key_bias_m,
         b->attention_self_key_bias_v, b->attention_self_key_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c  [64]      0.001
@@ -464,13 +490,12 @@ static void encoder_layer_update(hap_rank *r, int i)
         b->attention_output_LayerNorm_bias_v, b->attention_output_LayerNorm_db_all, NULL, 1, 0.9,
         0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
     hap_cut(r, b->t_intermediate_dense_weight_cut, b->t_intermediate_dense_weight); //         0.005
-    hap_wait(r, encoder_layer_intermediate_dense_dw_cut_ready[i]); // 0.017 hidden
     op_adam(r, b->t_intermediate_dense_weight_cut, b->t_intermediate_dense_weight_m,
-        b->t_intermediate_dense_weight_v, b->t_intermediate_dense_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
-        0.1, true);                                           // a -= lr b / sqrt c            0.016
-    encoder_layer_intermediate_dense_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
-        FORM_SENDRECV, 1, &b->t_intermediate_dense_weight, &b->t_intermediate_dense_weight_cut,
-        NULL);                                                // @cut_192 -> whole  48.0 KiB   0.012
+        b->t_intermediate_dense_weight_v, b->t_intermediate_dense_dw, NULL, 1, 0.9, 0.95, 1e-08,
+        0.1, true);                                           // a -= lr b / sqrt c            0.019
+    encoder_layer_intermediate_dense_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_EVEN,
+        1, &b->t_intermediate_dense_weight, &b->t_intermediate_dense_weight_cut,
+        b->t_intermediate_dense_weight_scratch);              // 48.0 KiB                      0.019
     op_adam(r, b->t_intermediate_dense_bias, b->t_intermediate_dense_bias_m,
         b->t_intermediate_dense_bias_v, b->t_intermediate_dense_db_all, NULL, 1, 0.9, 0.95, 1e-08,
         0, true);                                             // a -= lr b / sqrt c  [192]     0.002
@@ -511,16 +536,17 @@ static void update_2(hap_rank *r)
         NULL, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c            0.001
     op_adam(r, cls_predictions_bias, cls_predictions_bias_m, cls_predictions_bias_v,
         cls_predictions_decoder_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); // [199]          0.002
-    hap_wait(r, embeddings_word_embeddings_weight_ready);     // 0.014 hidden
+    hap_wait(r, embeddings_word_embeddings_weight_ready);     // 0.021 hidden
+    hap_wait(r, embeddings_position_embeddings_weight_ready); // 0.008 hidden
 }
 
 // One of the 3 blocks bert.encoder.layer.*
 static void encoder_layer_wait(hap_rank *r, int i)
 {
-    hap_wait(r, encoder_layer_attention_self_query_weight_ready[i]); // 0.010 hidden
-    hap_wait(r, encoder_layer_attention_self_key_weight_ready[i]); // 0.010 hidden
+    hap_wait(r, encoder_layer_attention_self_query_weight_ready[i]); // 0.007 hidden
+    hap_wait(r, encoder_layer_attention_self_key_weight_ready[i]); // 0.007 hidden
     hap_wait(r, encoder_layer_attention_self_value_weight_ready[i]); // 0.007 hidden
     hap_wait(r, encoder_layer_attention_output_dense_weight_ready[i]); // 0.007 hidden
-    hap_wait(r, encoder_layer_intermediate_dense_weight_ready[i]); // 0.012 hidden
+    hap_wait(r, encoder_layer_intermediate_dense_weight_ready[i]); // 0.019 hidden
     hap_wait(r, encoder_layer_output_dense_weight_ready[i]);  // 0.012 hidden
 }

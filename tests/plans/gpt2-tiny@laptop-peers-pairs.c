@@ -5,9 +5,9 @@
 //     gpt2-tiny@laptop-peers-pairs -q
 //
 //   ranks      0 cpu4, 1 cpu3, 2 cpu2
-//   predicted  3.70 ms a step: 3.48 computing or idle, 1.20 communication, of it 0.974 hidden; at
+//   predicted  3.69 ms a step: 3.47 computing or idle, 1.20 communication, of it 0.985 hidden; at
 //              least 2.62; by datasheet formulas
-//   memory     2.93 MiB, 2.71 MiB, 2.14 MiB on {cpu4, cpu3, cpu2}
+//   memory     2.98 MiB, 2.71 MiB, 2.14 MiB on {cpu4, cpu3, cpu2}
 //   input      graph a94a3bb305aca178, cluster cf6d4e2bb24569e8; strategy auto
 //
 // Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] is whole on
@@ -20,13 +20,13 @@
 
 // Cuts: axis of the mesh, size, entries of each coordinate; and who chose them.
 static const hap_cuts cuts[] = {
-    HAP_CUT("rows",        0,   8,   3,   3,   2),            // compute
-    HAP_CUT("vocab",       0, 211, 103,  64,  44),            // compute
-    HAP_CUT("cut_64",      0,  64,  27,  26,  11),            // compute
-    HAP_CUT("cut_192",     0, 192,  49,  97,  46),            // compute
-    HAP_CUT("cut_64_lp",   0,  64,  24,  24,  16),            // lp
-    HAP_CUT("cut_192_lp",  0, 192,  86,  64,  42),            // lp
-    HAP_CUT("cut_64_lp_2", 0,  64,  37,  12,  15),            // lp
+    HAP_CUT("rows",       0,   8,   3,   3,   2),             // compute
+    HAP_CUT("vocab",      0, 211, 115,  61,  35),             // compute
+    HAP_CUT("heads",      0,   4,   2,   1,   1),             // compute
+    HAP_CUT("cut_192",    0, 192, 127,  64,   1),             // compute
+    HAP_CUT("cut_192_lp", 0, 192,  86,  64,  42),             // lp
+    HAP_CUT("cut_64",     0,  64,  25,  25,  14),             // lp
+    HAP_CUT("cut_32",     0,  32,  16,  16,   0),             // lp
 };
 
 #include "buffers.h"
@@ -50,14 +50,14 @@ int main(int argc, char **argv)
         for (int i = 0; i < 3; i++)
             h_forward(r, i);                                  //                               0.991
         loss_forward(r);                                      //                               0.115
-        backward(r);                                          //                                2.05
+        backward(r);                                          //                                2.06
         norm(r);                                              //                               0.043
         for (int i = 0; i < 3; i++)
             h_2_norm(r, i);                                   //                               0.009
         norm_2(r);                                            //                               0.032
         for (int i = 0; i < 3; i++)
             h_2_norm_2(r, i);                                 //                               0.009
-        update(r);                                            //                               0.065
+        update(r);                                            //                               0.067
         for (int i = 0; i < 3; i++)
             h_update(r, i);                                   //                               0.256
         update_2(r);                                          //                               0.003
@@ -163,13 +163,13 @@ static void backward(hap_rank *r)
     // lm_head
     hap_event *e_ce_sum_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &ce_sum_dx_all,
         &ce_sum_dx, NULL);                                    // @rows -> whole  211 KiB       0.057
-    op_linear(r, lm_head_dx, ce_sum_dx, wte_weight, NULL, HAP_NN); // y = a b  [8@rows 32 64]  0.073
     hap_event *e_ln_f_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &ln_f_all, &ln_f,
         NULL);                                                // @rows -> whole  64.0 KiB      0.027
+    op_linear(r, lm_head_dx, ce_sum_dx, wte_weight, NULL, HAP_NN); // y = a b  [8@rows 32 64]  0.073
     hap_wait(r, e_ce_sum_dx_all);                             // 0.051 hidden
-    hap_cut(r, ce_sum_dx_by_vocab, ce_sum_dx_all);            // [8 32 211@vocab]              0.014
-    hap_wait(r, e_ln_f_all);
-    op_linear_dw(r, lm_head_dw, ce_sum_dx_by_vocab, ln_f_all); // [211@vocab 64]               0.071
+    hap_cut(r, ce_sum_dx_by_vocab, ce_sum_dx_all);            // [8 32 211@vocab]              0.016
+    hap_wait(r, e_ln_f_all);                                  // 0.016 hidden
+    op_linear_dw(r, lm_head_dw, ce_sum_dx_by_vocab, ln_f_all); // [211@vocab 64]               0.080
 
     // ln_f
     op_norm_bwd_stats(r, ln_f_sum_u, ln_f_sum_ux, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2,
@@ -231,7 +231,7 @@ static void backward(hap_rank *r)
         HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.067
     op_linear_dw(r, h_2_attn_c_attn_dw, h[2].ln_1, h_2_attn_split_dx); // [64 192]+            0.067
     h_2_attn_c_attn_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h[2].attn_c_attn_dw_cut, &h_2_attn_c_attn_dw, h_2_attn_c_attn_dw_cut_scratch); //     0.033
+        &h[2].attn_c_attn_dw_cut, &h_2_attn_c_attn_dw, h_2_attn_c_attn_dw_cut_scratch); //     0.034
     op_sum(r, h_2_attn_c_attn_db, h_2_attn_split_dx, HAP_INTS(0, 1), false); // [192]+         0.009
 
     // h.2.ln_1
@@ -293,7 +293,7 @@ static void backward(hap_rank *r)
         HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.067
     op_linear_dw(r, h_1_attn_c_attn_dw, h[1].ln_1, h_1_attn_split_dx); // [64 192]+            0.067
     h_1_attn_c_attn_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h[1].attn_c_attn_dw_cut, &h_1_attn_c_attn_dw, h_1_attn_c_attn_dw_cut_scratch); //     0.033
+        &h[1].attn_c_attn_dw_cut, &h_1_attn_c_attn_dw, h_1_attn_c_attn_dw_cut_scratch); //     0.034
     op_sum(r, h_1_attn_c_attn_db, h_1_attn_split_dx, HAP_INTS(0, 1), false); // [192]+         0.009
 
     // h.1.ln_1
@@ -364,7 +364,7 @@ static void backward(hap_rank *r)
         HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.067
     op_linear_dw(r, h_0_attn_c_attn_dw, h[0].ln_1, h_0_attn_split_dx); // [64 192]+            0.067
     h_0_attn_c_attn_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h[0].attn_c_attn_dw_cut, &h_0_attn_c_attn_dw, h_0_attn_c_attn_dw_cut_scratch); //     0.033
+        &h[0].attn_c_attn_dw_cut, &h_0_attn_c_attn_dw, h_0_attn_c_attn_dw_cut_scratch); //     0.034
     op_sum(r, h_0_attn_c_attn_db, h_0_attn_split_dx, HAP_INTS(0, 1), false); // [192]+         0.009
 
     // h.0.ln_1
@@ -385,14 +385,11 @@ static void backward(hap_rank *r)
         NULL);                                                // + -> whole  [64 64]  17.5 KiB 0.047
     hap_wait(r, e_h_0_ln_1_dsum_all);
     op_sum(r, add_fold1, h_0_ln_1_dsum_all, HAP_INTS(0), true); // y = sum x  [1 32 64]        0.013
-
-    // wpe
-    hap_cut(r, add_fold1_cut, add_fold1);                     // [1 32 64@cut_64_lp_2]         0.002
-    op_embedding_bwd(r, wpe_dw, add_fold1_cut, wpe_const, 32); // [32 64@cut_64_lp_2]          0.002
+    op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32);    // y[b] += a  [32@cut_32 64]     0.002
 
     // wte
     op_embedding_bwd(r, wte_dw, h_0_ln_1_dsum_all, input_ids, 211); // [211@vocab 64]          0.013
-    op_add(r, wte_dsum, lm_head_dw, wte_dw);                  // y = a + b                     0.007
+    op_add(r, wte_dsum, lm_head_dw, wte_dw);                  // y = a + b                     0.008
 }
 
 static void norm(hap_rank *r)
@@ -407,7 +404,7 @@ static void norm(hap_rank *r)
     op_sumsq(r, h_0_ln_1_bias_sumsq, h_0_ln_1_db_all);        // y = sum x^2  []               0.001
     hap_partial(r, AXIS(0), h_0_ln_1_bias_sumsq_part, h_0_ln_1_bias_sumsq); // whole -> +  []+ 0.001
     op_add(r, h_0_ln_1_bias_norm, h_0_ln_1_weight_norm, h_0_ln_1_bias_sumsq_part); //          0.001
-    hap_wait(r, h_0_attn_c_attn_dw_cut_ready);                // 0.033 hidden
+    hap_wait(r, h_0_attn_c_attn_dw_cut_ready);                // 0.034 hidden
     op_sumsq(r, h_0_attn_c_attn_weight_sumsq, h[0].attn_c_attn_dw_cut); // y = sum x^2         0.003
     op_add(r, h_0_attn_c_attn_weight_norm, h_0_ln_1_bias_norm,
         h_0_attn_c_attn_weight_sumsq);                        // y = a + b                     0.001
@@ -415,8 +412,8 @@ static void norm(hap_rank *r)
     hap_partial(r, AXIS(0), h_0_attn_c_attn_bias_sumsq_part, h_0_attn_c_attn_bias_sumsq); //   0.001
     op_add(r, h_0_attn_c_attn_bias_norm, h_0_attn_c_attn_weight_norm,
         h_0_attn_c_attn_bias_sumsq_part);                     // y = a + b                     0.001
-    hap_cut(r, h_0_attn_c_proj_dw_cut, h[0].attn_c_proj_dw_all); // [64 64@cut_64_lp_2]        0.002
-    op_sumsq(r, h_0_attn_c_proj_weight_sumsq, h_0_attn_c_proj_dw_cut); // y = sum x^2  []+     0.002
+    hap_cut(r, h_0_attn_c_proj_dw_by_heads, h[0].attn_c_proj_dw_all); // [64@heads 64]         0.002
+    op_sumsq(r, h_0_attn_c_proj_weight_sumsq, h_0_attn_c_proj_dw_by_heads); // []+             0.002
     op_add(r, h_0_attn_c_proj_weight_norm, h_0_attn_c_attn_bias_norm,
         h_0_attn_c_proj_weight_sumsq);                        // y = a + b                     0.001
     op_sumsq(r, h_0_attn_c_proj_bias_sumsq, h[0].attn_c_proj_db_all); // y = sum x^2  []       0.001
@@ -455,7 +452,7 @@ static void norm_2(hap_rank *r)
 {
     op_add(r, h_1_ln_1_bias_norm, h_1_ln_1_weight_norm_2[3],
         h_1_ln_1_bias_sumsq_part_2[3]);                       // y = a + b  []+                0.001
-    hap_wait(r, h_1_attn_c_attn_dw_cut_ready);                // 0.033 hidden
+    hap_wait(r, h_1_attn_c_attn_dw_cut_ready);                // 0.034 hidden
     op_sumsq(r, h_1_attn_c_attn_weight_sumsq, h[1].attn_c_attn_dw_cut); // y = sum x^2         0.003
     op_add(r, h_1_attn_c_attn_weight_norm, h_1_ln_1_bias_norm,
         h_1_attn_c_attn_weight_sumsq);                        // y = a + b                     0.001
@@ -463,8 +460,8 @@ static void norm_2(hap_rank *r)
     hap_partial(r, AXIS(0), h_1_attn_c_attn_bias_sumsq_part, h_1_attn_c_attn_bias_sumsq); //   0.001
     op_add(r, h_1_attn_c_attn_bias_norm, h_1_attn_c_attn_weight_norm,
         h_1_attn_c_attn_bias_sumsq_part);                     // y = a + b                     0.001
-    hap_cut(r, h_1_attn_c_proj_dw_cut, h[1].attn_c_proj_dw_all); // [64 64@cut_64_lp_2]        0.002
-    op_sumsq(r, h_1_attn_c_proj_weight_sumsq, h_1_attn_c_proj_dw_cut); // y = sum x^2  []+     0.002
+    hap_cut(r, h_1_attn_c_proj_dw_by_heads, h[1].attn_c_proj_dw_all); // [64@heads 64]         0.002
+    op_sumsq(r, h_1_attn_c_proj_weight_sumsq, h_1_attn_c_proj_dw_by_heads); // []+             0.002
     op_add(r, h_1_attn_c_proj_weight_norm, h_1_attn_c_attn_bias_norm,
         h_1_attn_c_proj_weight_sumsq);                        // y = a + b                     0.001
     op_sumsq(r, h_1_attn_c_proj_bias_sumsq, h[1].attn_c_proj_db_all); // y = sum x^2  []       0.001
@@ -502,7 +499,7 @@ static void update(hap_rank *r)
 {
     op_add(r, h_2_ln_1_bias_norm, h_2_ln_1_weight_norm_2[3],
         h_2_ln_1_bias_sumsq_part_2[3]);                       // y = a + b  []+                0.001
-    hap_wait(r, h_2_attn_c_attn_dw_cut_ready);                // 0.033 hidden
+    hap_wait(r, h_2_attn_c_attn_dw_cut_ready);                // 0.034 hidden
     op_sumsq(r, h_2_attn_c_attn_weight_sumsq, h[2].attn_c_attn_dw_cut); // y = sum x^2         0.003
     op_add(r, h_2_attn_c_attn_weight_norm, h_2_ln_1_bias_norm,
         h_2_attn_c_attn_weight_sumsq);                        // y = a + b                     0.001
@@ -511,8 +508,8 @@ static void update(hap_rank *r)
     op_add(r, h_2_attn_c_attn_bias_norm, h_2_attn_c_attn_weight_norm,
         h_2_attn_c_attn_bias_sumsq_part);                     // y = a + b                     0.001
     hap_wait(r, ln_f_dw_all_ready);                           // 0.047 hidden
-    hap_cut(r, h_2_attn_c_proj_dw_cut, h[2].attn_c_proj_dw_all); // [64 64@cut_64_lp_2]        0.002
-    op_sumsq(r, h_2_attn_c_proj_weight_sumsq, h_2_attn_c_proj_dw_cut); // y = sum x^2  []+     0.002
+    hap_cut(r, h_2_attn_c_proj_dw_by_heads, h[2].attn_c_proj_dw_all); // [64@heads 64]         0.002
+    op_sumsq(r, h_2_attn_c_proj_weight_sumsq, h_2_attn_c_proj_dw_by_heads); // []+             0.002
     op_add(r, h_2_attn_c_proj_weight_norm, h_2_attn_c_attn_bias_norm,
         h_2_attn_c_proj_weight_sumsq);                        // y = a + b                     0.001
     op_sumsq(r, h_2_attn_c_proj_bias_sumsq, h[2].attn_c_proj_db_all); // y = sum x^2  []       0.001
@@ -539,7 +536,7 @@ static void update(hap_rank *r)
         &h_2_mlp_c_proj_weight_norm_all, &h_2_mlp_c_proj_weight_norm,
         h_2_mlp_c_proj_weight_norm_all_scratch);              // + -> whole  []  4 B           0.024
     op_sumsq(r, h_2_mlp_c_proj_bias_sumsq, h_2_mlp_c_proj_db); // y = sum x^2                  0.001
-    hap_wait(r, e_h_2_mlp_c_proj_weight_norm_all);            // 0.001 hidden
+    hap_wait(r, e_h_2_mlp_c_proj_weight_norm_all);
     op_add(r, h_2_mlp_c_proj_bias_norm, h_2_mlp_c_proj_weight_norm_all,
         h_2_mlp_c_proj_bias_sumsq);                           // y = a + b                     0.001
     op_sumsq(r, ln_f_weight_sumsq, ln_f_dw_all);              // y = sum x^2                   0.001
@@ -547,16 +544,16 @@ static void update(hap_rank *r)
     op_sumsq(r, ln_f_bias_sumsq, ln_f_db_all);                // y = sum x^2                   0.001
     op_add(r, ln_f_bias_norm, ln_f_weight_norm, ln_f_bias_sumsq); // y = a + b                 0.001
     op_clip_scale(r, clip, ln_f_bias_norm, 1);                // y = min(1, 1 / sqrt x)        0.001
-    hap_cut(r, wte_weight_by_vocab, wte_weight);              // [211@vocab 64]                0.004
+    hap_cut(r, wte_weight_by_vocab, wte_weight);              // [211@vocab 64]                0.005
     op_adam(r, wte_weight_by_vocab, wte_weight_m, wte_weight_v, wte_dsum, clip, 1, 0.9, 0.95, 1e-08,
-        0.1, true);                                           // a -= lr b / sqrt c            0.015
+        0.1, true);                                           // a -= lr b / sqrt c            0.017
     wte_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &wte_weight,
-        &wte_weight_by_vocab, NULL);                          // @vocab -> whole  52.8 KiB     0.028
-    hap_cut(r, wpe_weight_cut, wpe_weight);                   // [32 64@cut_64_lp_2]           0.002
+        &wte_weight_by_vocab, NULL);                          // @vocab -> whole  52.8 KiB     0.029
+    hap_cut(r, wpe_weight_cut, wpe_weight);                   // [32@cut_32 64]                0.002
     op_adam(r, wpe_weight_cut, wpe_weight_m, wpe_weight_v, wpe_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1,
         true);                                                // a -= lr b / sqrt c            0.004
     wpe_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &wpe_weight,
-        &wpe_weight_cut, NULL);                               // 8.00 KiB                      0.019
+        &wpe_weight_cut, NULL);                               // @cut_32 -> whole  8.00 KiB    0.016
 }
 
 // One of the 3 blocks transformer.h.*                        //                               0.085
@@ -567,9 +564,9 @@ static void h_update(hap_rank *r, int i)
         0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c  [64]      0.001
     op_adam(r, b->ln_1_bias, b->ln_1_bias_m, b->ln_1_bias_v, b->ln_1_db_all, clip, 1, 0.9, 0.95,
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
-    hap_cut(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight); // [64@cut_64_lp 192]        0.004
+    hap_cut(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight); // [64@cut_64 192]           0.004
     op_adam(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight_m, b->attn_c_attn_weight_v,
-        b->attn_c_attn_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    0.014
+        b->attn_c_attn_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    0.015
     h_attn_c_attn_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->attn_c_attn_weight, &b->attn_c_attn_weight_cut, NULL); // 48.0 KiB                 0.024
     op_adam(r, b->attn_c_attn_bias, b->attn_c_attn_bias_m, b->attn_c_attn_bias_v,
@@ -584,9 +581,9 @@ static void h_update(hap_rank *r, int i)
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
     hap_cut(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight); // [64@cut_64 192]               0.004
     op_adam(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight_m, b->mlp_c_fc_weight_v,
-        b->mlp_c_fc_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c       0.016
+        b->mlp_c_fc_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c       0.015
     h_mlp_c_fc_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &b->mlp_c_fc_weight, &b->mlp_c_fc_weight_cut_2, NULL); // @cut_64 -> whole  48.0 KiB   0.025
+        &b->mlp_c_fc_weight, &b->mlp_c_fc_weight_cut_2, NULL); // @cut_64 -> whole  48.0 KiB   0.024
     op_adam(r, b->mlp_c_fc_bias, b->mlp_c_fc_bias_m, b->mlp_c_fc_bias_v, b->mlp_c_fc_db_all, clip,
         1, 0.9, 0.95, 1e-08, 0, true);                        // a -= lr b / sqrt c  [192]     0.002
     hap_cut(r, b->mlp_c_proj_weight_cut_2, b->mlp_c_proj_weight); // [192@cut_192_lp 64]       0.004
@@ -604,14 +601,14 @@ static void update_2(hap_rank *r)
         true);                                                // a -= lr b / sqrt c  [64]      0.001
     op_adam(r, ln_f_bias, ln_f_bias_m, ln_f_bias_v, ln_f_db_all, clip, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c            0.001
-    hap_wait(r, wte_weight_ready);                            // 0.028 hidden
-    hap_wait(r, wpe_weight_ready);                            // 0.019 hidden
+    hap_wait(r, wte_weight_ready);                            // 0.029 hidden
+    hap_wait(r, wpe_weight_ready);                            // 0.016 hidden
 }
 
 // One of the 3 blocks transformer.h.*
 static void h_wait(hap_rank *r, int i)
 {
     hap_wait(r, h_attn_c_attn_weight_ready[i]);               // 0.024 hidden
-    hap_wait(r, h_mlp_c_fc_weight_ready[i]);                  // 0.025 hidden
+    hap_wait(r, h_mlp_c_fc_weight_ready[i]);                  // 0.024 hidden
     hap_wait(r, h_mlp_c_proj_weight_ready[i]);                // 0.026 hidden
 }

@@ -273,7 +273,7 @@ static ir_graph *seven_layers(hb_arena *a, int rows)
 // cuts half of the layers by columns.)
 START_TEST(zero_3)
 {
-    static const double mib[] = {56, 44};
+    static const double mib[] = {56, 48};
     static const int rows[] = {1024, 1536};
     for (int tight = 0; tight < 2; tight++) {
         hb_arena *a = hb_arena_new();
@@ -643,7 +643,7 @@ START_TEST(gather_forms)
     for (int i = 0; i < 3; i++) {
         hb_arena *a = hb_arena_new();
         device d[6];
-        alike(d, 6, (device){4, 100, 10, 5, 30});
+        alike(d, 6, (device){4, 100, 10, 5, 22});
         for (int k = 3; k < 6; k++)
             d[k].mib /= launch_overhead[i];
         world w = found(a, small_mlp(a, 2048, 4, (int64_t[]){512, 512, 512, 512, 512}),
@@ -670,15 +670,14 @@ END_TEST
 
 // Where a library's own gather is faster than the same bytes in pairs or from one rank after the
 // other, as HAP measured on four devices, gathers of unequal parts are padded, but for those with
-// one part far above the mean. Some parameters lie by memory, as all do not fit evenly, and the
-// others evenly, as those gathers are the fastest.
+// one part far above the mean. Parameters lie by memory, as they do not fit evenly.
 START_TEST(gather_forms_measured)
 {
     static const struct {
         int n_large;
         double mib, launch_overhead;
         cost_form form;
-    } row[] = {{4, 44, 1, COST_EVEN}, {3, 44, 6, COST_PADDED}, {1, 32, 4, COST_GROUPED}};
+    } row[] = {{4, 44, 1, COST_EVEN}, {3, 28, 6, COST_PADDED}, {1, 42, 12, COST_GROUPED}};
     for (int i = 0; i < 3; i++) {
         hb_arena *a = hb_arena_new();
         hb_diag *diag = hb_diag_new(a);
@@ -693,7 +692,6 @@ START_TEST(gather_forms_measured)
                            in_world(0, small_cluster(a, 1, 4, d, 0, 0)), curves);
         // Unasked, equal devices keep one of the parameters whole: 3 % faster.
         if (i == 0) ask_for(&w, 1, (const char *const[]){"w*=S(0)"});
-        int n_uneven = 0;
         for (int k = 0; k < 4; k++) {
             const char *name = hb_fmt(a, "w%d", k).p;
             const syn_instr *in = fact_move(w.p, COST_ALL_GATHER, fact_value(w.p, name));
@@ -701,16 +699,13 @@ START_TEST(gather_forms_measured)
             const syn_state *s = operand_state(w.p, in, 0);
             ck_assert(fact_cut(s, 0, 0));
             int64_t most = fact_part(w.p, s, 0, 0), least = fact_part(w.p, s, 0, 3);
-            bool uneven = most > 2 * least;
-            ck_assert(uneven || most == least);
-            ck_assert_int_eq(in->form, uneven ? row[i].form : COST_EVEN);
-            n_uneven += uneven;
+            ck_assert(row[i].launch_overhead > 1 ? most > 2 * least : most == least);
+            ck_assert_int_eq(in->form, row[i].form);
             for (cost_form f = COST_EVEN; f <= COST_SENDRECV; f++)
                 if (f != in->form && !(in->form == COST_EVEN && f == COST_PADDED))
                     ck_assert_msg(hand_collective(w.p, &w.m, in, f) > in->sec[0] * 1.01, "%s",
                                   cost_form_name(f).s);
         }
-        ck_assert_int_eq(n_uneven > 0, row[i].launch_overhead > 1);
         hb_arena_free(a);
     }
 }
