@@ -106,17 +106,17 @@ RUNS = [
     Run("gpu", f"{SPEED} gpt2,bert,qwen", [
         *model("gpt2", 53.1, 1.493, 1.45),
         *model("bert", 13.5, 1.58, 1.55),
-        *model("qwen", 102.6, 1.291, 1.35),
+        *model("qwen", 101.3, 1.329, 1.35),
     ]),
     Run("gpu", f"{SPEED} llama,t5,vit", [
         *model("llama", 227.5, 1.229, 1.15),
-        *model("t5", 49.0, 1.212, 1.1),
+        *model("t5", 41.6, 1.393, 1.1),
         *model("vit", 17.6, 1.767, 1.3),
     ]),
     Run("gpu", f"{SPEED} vgg19,resnet50,convnext", [
-        *model("vgg19", 16.7, 1.086, 1.05),
-        *model("resnet50", 34.2, 1.148, 1.0),
-        *model("convnext", 29.0, 1.057, 1.05),
+        *model("vgg19", 16.6, 1.076, 1.05),
+        *model("resnet50", 34.0, 1.138, 1.0),
+        *model("convnext", 27.5, 1.119, 1.05),
     ]),
     Run("gpu", f"{SPEED} long", model("long", 286.6, 1.397)),
     Run("gpu", f"{GPU} --gpus 1 text", [

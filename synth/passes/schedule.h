@@ -5,7 +5,7 @@
 
 #include "synth/plan/program.h"
 
-void syn_sink_waits(syn_program *p);   // wait as late as possible
+void syn_sink_waits(syn_program *p); // wait as late as possible
 // Start early enough to hide; in the program's order, which holds least, or not. Whether that
 // differs.
 bool syn_raise_starts(syn_program *p, bool in_order);

@@ -132,7 +132,7 @@
 
 // --- states of parameters fixed by hand, in the best plan (fixed_states.c) ---
 #define SYN_FIX_WORK   0.5  // of the work before: what these searches take [tried]
-#define SYN_FIX_LEAST  6e4   // states: what they may take at least [set]
+#define SYN_FIX_LEAST  1.5e5  // states: what they may take at least [set]
 #define SYN_FIX_GAIN   3e-3  // share: after it as much work again [set]
 #define SYN_FIX_MOST   4     // times that much in all, from one plan [set]
 #define SYN_FIX_NEAR   2e-3  // share: how near the optimum these searches end [tried]

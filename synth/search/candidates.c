@@ -163,12 +163,14 @@ static void note_mesh(pool *p, const candidate *c)
 {
     candidate *of = p->of_mesh;
     int at = 0, slowest = 0;
-    bool wanted = c->fits && c->space->mesh->n_ranks > 1;
+    bool wanted = c->fits && c->space->mesh->n_ranks > 1,
+         whole = c->space->mesh->n_ranks == p->m->cluster->n_ranks;
     if (!wanted || p->most_of_mesh == 0) return;
     if (c->space->strategy != SYN_AUTO) {
         if (!p->of_strategy.program || c->sec < p->of_strategy.sec) p->of_strategy = *c;
         return;
     }
+    if (whole && (!p->of_all.program || c->sec < p->of_all.sec)) p->of_all = *c;
     while (at < p->n_of_mesh && !alike(&of[at], c)) {
         if (of[at].sec > of[slowest].sec) slowest = at;
         at++;
@@ -256,7 +258,7 @@ static candidate simulate(pool *p, hb_arena *arena, const syn_space *space,
 
 static bool of_mesh(const pool *p, const hb_arena *x)
 {
-    if (x == p->of_strategy.arena) return true;
+    if (x == p->of_strategy.arena || x == p->of_all.arena) return true;
     for (int i = 0; i < p->n_of_mesh; i++)
         if (p->of_mesh[i].arena == x) return true;
     for (int i = 0; i < p->n_also; i++)

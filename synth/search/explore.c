@@ -456,7 +456,7 @@ static int meshes_to_finish(const pool *p)
 static void forget_meshes(pool *p)
 {
     p->n_of_mesh = p->most_of_mesh = p->n_also = 0;
-    p->of_strategy = (candidate){0};
+    p->of_strategy = p->of_all = (candidate){0};
     pool_forget(p, NULL, NULL);
 }
 
@@ -526,7 +526,7 @@ static void fix_first(pool *p, candidate *of, int n, double others)
 // in other variants.
 static void finish_meshes(pool *p)
 {
-    candidate of[SYN_FINISHED + 1];
+    candidate of[SYN_FINISHED + 2];
     int n = 0;
     double before = others_unfinished(p, HUGE_VAL), work = p->work;
     if (p->best.program) before = fmin(before, p->best.sec);
@@ -534,6 +534,10 @@ static void finish_meshes(pool *p)
         if (p->of_mesh[i].program != p->best.program) of[n++] = p->of_mesh[i];
     if (p->of_strategy.program && p->best.program && p->of_strategy.program != p->best.program)
         of[n++] = p->of_strategy;
+    bool all = p->of_all.program && p->best.program && p->of_all.program != p->best.program;
+    for (int i = 0; i < n; i++)
+        all = all && p->of_all.program != of[i].program;
+    if (all) of[n++] = p->of_all;
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
     p->most_of_mesh = 0;
     p->ahead = HUGE_VAL;

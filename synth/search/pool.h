@@ -22,9 +22,9 @@ typedef struct candidate {
     bool settled;  // whether it fits was asked of the arena, or is known without
     double filled; // of the fullest class's capacity: what its arena takes, at most if it fits and
                    // nobody measures that; 0: not asked
-    bool in_order_less; // with collectives started in the program's order it holds less
-    bool rolled;   // with loops
-    bool placed;   // and with an arena
+    bool in_order_less;    // with collectives started in the program's order it holds less
+    bool rolled;           // with loops
+    bool placed;           // and with an arena
     bool searched_locally; // as far as its strategy allows
     hb_arena *arena;       // its space and program
     syn_space *space;
@@ -77,6 +77,7 @@ typedef struct pool {
     candidate of_mesh[SYN_FINISHED];
     int n_of_mesh, most_of_mesh;
     candidate of_strategy;    // the fastest that fits of a strategy but `auto`; none likewise
+    candidate of_all;         // the fastest of `auto` that fits on all devices; none likewise
     const candidate *held;    // must not be forgotten either; NULL: none
     const hb_arena *aside[2]; // nor what lies in these
     const candidate *also;    // nor the n_also plans here

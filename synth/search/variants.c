@@ -617,6 +617,7 @@ void planner_variants(planner *p)
     bool vary = o->micro_batches == 0;
     int weary = 0;
     bool gained = false; // did the latest number, beside a first that fits?
+    bool glanced = false;
     // Of the latest number: in all, and with x.least.
     struct seen last = {.sec = HUGE_VAL}, plain_last = last;
     for (int64_t k = first; k > 0 && weary < SYN_WEARY; k = vary ? divisor(p, 2 * k, 1) : 0) {
@@ -626,7 +627,7 @@ void planner_variants(planner *p)
         bool costs = p->plain_sec > SYN_FINISH_FAR * p->quickest; // memory, much
         // What turns have left may promise more than another number does.
         if (later > 0 && planner_is_tired(p, SYN_WORK_FIRST) && !gained) {
-            if (costs) glance(p, &x, k);
+            if (costs && !glanced) glance(p, &x, k);
             break;
         }
         if (k > first && planner_fits(p) && o->after_few && !o->vary_chunks) break;
@@ -634,8 +635,8 @@ void planner_variants(planner *p)
         if (k > first && p->bar > 0 && last.quickest >= planner_to_beat(p)) break;
         plan_chunks(p, &x, k, first);
         costs = p->plain_sec > SYN_FINISH_FAR * p->quickest;
-        if (vary && k == first && costs && planner_is_tired(p, 1))
-            glance(p, &x, divisor(p, 2 * first, 1));
+        glanced = vary && k == first && costs && planner_is_tired(p, 1);
+        if (glanced) glance(p, &x, divisor(p, 2 * first, 1));
         struct seen now = best_in(p, k, NULL), plain_now = best_in(p, k, x.least);
         if (now.quickest > 0) last = now;
         if (plain_now.quickest > 0) plain_last = plain_now;

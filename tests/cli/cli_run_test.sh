@@ -112,7 +112,7 @@ one_message "a run without its inputs"
 grep -q '^error: ' "$work/err" || fail "no error line: $(cat "$work/err")"
 
 "${run[@]}" --steps 3 --json "${inputs[@]}" >"$work/out" 2>"$work/err" || fail "a good run fails: $(cat "$work/err")"
-[ "$(grep -c '^{"step":[0-2],"loss":[0-9.]*,"ms":[0-9.]*}$' "$work/out")" = 3 ] || fail "not three lines of json: $(cat "$work/out")"
+[ "$(grep -c '^{"step":[0-2],"loss":[-0-9.e]*,"ms":[0-9.]*}$' "$work/out")" = 3 ] || fail "not three lines of json: $(cat "$work/out")"
 
 not_numbers() { # what --check-nan says of good rows and of infinite ones
     local good=("${inputs[@]}")
