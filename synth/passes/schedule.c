@@ -59,6 +59,12 @@ static double busy_seconds(const syn_program *p, const syn_instr *in)
     return most;
 }
 
+// Behind the gradients little is computed that hides anything, and loops are worth more.
+static bool keeps_order(const scheduler *s, const syn_instr *start)
+{
+    return s->in_order || s->p->g->nodes.p[start->node].phase == IR_UPDATE;
+}
+
 // May collective `at` not start ahead of instruction i? Others that are waited for later it passes,
 // and the place of those that start earlier now.
 static bool stays_behind(scheduler *s, int at, int i)
@@ -68,7 +74,7 @@ static bool stays_behind(scheduler *s, int at, int i)
     if (ir_in_slot(start->turn) && ir_in_slot(in->turn) && in->turn < start->turn)
         return true; // part by part
     if (in->kind == SYN_START &&
-        (s->in_order || (s->wait_of[i] <= s->wait_of[at] && s->before[i] < 0)))
+        (keeps_order(s, start) || (s->wait_of[i] <= s->wait_of[at] && s->before[i] < 0)))
         return true;
     s->mark++;
     mark_all(s, start, true);
@@ -107,11 +113,11 @@ static bool climb(scheduler *s, int at, int *i, int *least)
 static int rise(scheduler *s, int at, int least)
 {
     const syn_instr *start = &s->p->instr.p[at];
-    double hidden = 0, all = start->sec[0] + (s->in_order ? 0 : s->taken[at]);
+    double hidden = 0, all = start->sec[0] + (keeps_order(s, start) ? 0 : s->taken[at]);
     int i = at;
     while (hidden < all && climb(s, at, &i, &least))
         hidden += hides(s, start, i);
-    s->moved = s->moved || (s->taken[at] > 0 && hidden > start->sec[0]);
+    s->moved = s->moved || (all > start->sec[0] && hidden > start->sec[0]);
     return i;
 }
 
@@ -393,7 +399,7 @@ bool syn_raise_starts(syn_program *p, bool in_order)
     for (int i = 0; i < p->instr.n; i++) {
         chain c;
         if (p->instr.p[i].kind != SYN_START) continue;
-        if (!in_order && is_chain(&s, i, &c) && last != c.first) {
+        if (!keeps_order(&s, &p->instr.p[i]) && is_chain(&s, i, &c) && last != c.first) {
             place_chain(&s, &c, least);
             last = i;
             if (s.before[i] > i) least = s.before[i];

@@ -3,9 +3,9 @@
 //   hapc examples/bert-tiny/graph.json clusters/laptop2.yaml -o bert-tiny@laptop2 -q
 //
 //   ranks      0 cpu4, 1 cpu3
-//   predicted  4.47 ms a step: 4.33 computing or idle, 1.08 communication, of it 0.941 hidden; at
+//   predicted  4.58 ms a step: 4.52 computing or idle, 0.514 communication, of it 0.459 hidden; at
 //              least 3.99; by datasheet formulas
-//   memory     3.71 MiB, 2.85 MiB on {cpu4, cpu3}
+//   memory     3.50 MiB, 2.63 MiB on {cpu4, cpu3}
 //   input      graph 5ffbb2b756fd80f4, cluster 8851bf650c8a0795; strategy auto
 //
 // Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] is whole on
@@ -18,11 +18,11 @@
 
 // Cuts: axis of the mesh, size, entries of each coordinate; and who chose them.
 static const hap_cuts cuts[] = {
-    HAP_CUT("rows",      0,   8,   5,   3),                   // compute
-    HAP_CUT("cut_64",    0,  64,  33,  31),                   // compute
-    HAP_CUT("cut_16",    0,  16,   9,   7),                   // compute
-    HAP_CUT("cut_192",   0, 192, 107,  85),                   // compute
-    HAP_CUT("rows_even", 0,   8,   3,   5),                   // even
+    HAP_CUT("rows",    0,   8,   5,   3),                     // compute
+    HAP_CUT("cut_32",  0,  32,  20,  12),                     // compute
+    HAP_CUT("vocab",   0, 199, 117,  82),                     // compute
+    HAP_CUT("cut_64",  0,  64,  37,  27),                     // compute
+    HAP_CUT("cut_192", 0, 192, 110,  82),                     // compute
 };
 
 #include "buffers.h"
@@ -43,21 +43,21 @@ int main(int argc, char **argv)
     declare_buffers(r); // buffers.h
 
     while (hap_next_step(r)) {
-        embeddings_forward(r);                                //                               0.052
+        embeddings_forward(r);                                //                               0.055
         for (int i = 0; i < 3; i++)
             encoder_layer_forward(r, i);                      //                                1.23
-        loss_forward(r);                                      //                               0.164
-        loss_backward(r);                                     //                               0.332
+        loss_forward(r);                                      //                               0.166
+        loss_backward(r);                                     //                               0.303
         for (int i = 2; i >= 0; i--)
-            encoder_layer_backward(r, i);                     //                                2.43
-        embeddings_backward(r);                               //                               0.053
-        update(r);                                            //                               0.033
+            encoder_layer_backward(r, i);                     //                                2.44
+        embeddings_backward(r);                               //                               0.063
+        update(r);                                            //                               0.031
         for (int i = 0; i < 3; i++)
-            encoder_layer_update(r, i);                       //                               0.278
+            encoder_layer_update(r, i);                       //                               0.263
         update_2(r);                                          //                               0.014
         for (int i = 0; i < 3; i++)
             encoder_layer_wait(r, i);
-        hap_wait(r, cls_predictions_transform_dense_weight_ready);
+        hap_wait(r, cls_predictions_transform_dense_weight_ready); // 0.004 hidden
     }
     return hap_finish(r);
 }
@@ -65,10 +65,13 @@ int main(int argc, char **argv)
 static void embeddings_forward(hap_rank *r)
 {
     // embeddings
+    hap_cut(r, input_ids_by_rows, input_ids);                 // whole -> @rows  [8@rows 32]   0.001
     op_embedding(r, embeddings_word_embeddings, embeddings_word_embeddings_weight,
-        input_ids);                                           // y = a[b]  [8@rows 32 64]      0.007
+        input_ids_by_rows);                                   // y = a[b]  [8@rows 32 64]      0.007
+    hap_cut(r, embeddings_token_type_embeddings_const_by_rows,
+        embeddings_token_type_embeddings_const);              // whole -> @rows  [8@rows 32]   0.001
     op_embedding(r, embeddings_token_type_embeddings, embeddings_token_type_embeddings_weight,
-        embeddings_token_type_embeddings_const);              // y = a[b]                      0.007
+        embeddings_token_type_embeddings_const_by_rows);      // y = a[b]  [8@rows 32 64]      0.007
     op_add(r, embeddings_add, embeddings_word_embeddings,
         embeddings_token_type_embeddings);                    // y = a + b                     0.011
     op_embedding(r, embeddings_position_embeddings, embeddings_position_embeddings_weight,
@@ -148,18 +151,16 @@ static void loss_forward(hap_rank *r)
         cls_predictions_transform_LayerNorm_bias, 1e-12);     // [8@rows 32 64]                0.008
     op_linear(r, cls_predictions_decoder, cls_predictions_transform_LayerNorm,
         embeddings_word_embeddings_weight, cls_predictions_bias, HAP_NT); // [8@rows 32 199]   0.086
-    op_row_max(r, ce_sum_max, cls_predictions_decoder);       // y = max x  [8@rows 32]        0.011
-    hap_event *e_labels_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &labels_all,
-        &labels, NULL);                                       // @rows -> whole  2.00 KiB      0.005
 
     // ce_sum
-    op_row_expsum(r, ce_sum_expsum, cls_predictions_decoder, ce_sum_max); // [8@rows 32]       0.011
-    op_target_logit(r, ce_sum_target, cls_predictions_decoder, labels, -100); // y = a[label]  0.001
-    op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, labels, -100); // []+      0.001
+    op_row_max(r, ce_sum_max, cls_predictions_decoder);       // y = max x  [8@rows 32]        0.011
+    op_row_expsum(r, ce_sum_expsum, cls_predictions_decoder, ce_sum_max); //                   0.011
+    hap_cut(r, labels_by_rows, labels);                       // whole -> @rows                0.001
+    op_target_logit(r, ce_sum_target, cls_predictions_decoder, labels_by_rows, -100); //       0.001
+    op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, labels_by_rows, -100); //  0.001
     hap_event *e_ce_sum_all = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 1, &ce_sum_all, &ce_sum,
         NULL);                                                // + -> whole  []  4 B           0.010
-    hap_wait(r, e_labels_all);
-    op_count(r, count, labels_all, -100);                     // y = count x                   0.001
+    op_count(r, count, labels, -100);                         // y = count x                   0.001
     hap_wait(r, e_ce_sum_all);
     op_div(r, loss, ce_sum_all, count);                       // y = a / b                     0.001
 }
@@ -169,25 +170,16 @@ static void loss_backward(hap_rank *r)
     // loss
     op_full(r, loss_seed, (hap_ints){0, NULL}, 1, HAP_F32);   // y = 1  []                     0.001
     op_div(r, loss_da, loss_seed, count);                     // y = a / b                     0.001
-    op_ce_bwd(r, ce_sum_dx, cls_predictions_decoder, ce_sum_max, ce_sum_expsum, labels, loss_da,
-        -100);                                                // [8@rows 32 199]               0.021
+    op_ce_bwd(r, ce_sum_dx, cls_predictions_decoder, ce_sum_max, ce_sum_expsum, labels_by_rows,
+        loss_da, -100);                                       // [8@rows 32 199]               0.021
 
     // cls.predictions
-    hap_event *e_ce_sum_dx_by_rows_even = coll_reshard_start(r, AXIS(0), FORM_EVEN, 1,
-        &ce_sum_dx_by_rows_even, &ce_sum_dx, ce_sum_dx_by_rows_even_scratch); // 199 KiB       0.052
-    hap_event *e_cls_predictions_transform_LayerNorm_by_rows_even = coll_reshard_start(r, AXIS(0),
-        FORM_EVEN, 1, &cls_predictions_transform_LayerNorm_by_rows_even,
-        &cls_predictions_transform_LayerNorm,
-        cls_predictions_transform_LayerNorm_by_rows_even_scratch); // 64.0 KiB                 0.020
     op_linear(r, cls_predictions_decoder_dx, ce_sum_dx, embeddings_word_embeddings_weight, NULL,
         HAP_NN);                                              // y = a b  [8@rows 32 64]       0.086
-    hap_wait(r, e_ce_sum_dx_by_rows_even);                    // 0.052 hidden
-    hap_wait(r, e_cls_predictions_transform_LayerNorm_by_rows_even); // 0.013 hidden
-    op_linear_dw(r, cls_predictions_decoder_dw, ce_sum_dx_by_rows_even,
-        cls_predictions_transform_LayerNorm_by_rows_even);    // y = sum rows a' b  [199 64]+  0.114
-    cls_predictions_decoder_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PADDED, 1,
-        &cls_predictions_decoder_dw_cut, &cls_predictions_decoder_dw,
-        cls_predictions_decoder_dw_cut_scratch);              // + -> @cut_64  49.8 KiB        0.024
+    op_linear_dw(r, cls_predictions_decoder_dw, ce_sum_dx,
+        cls_predictions_transform_LayerNorm);                 // y = sum rows a' b  [199 64]+  0.086
+    cls_predictions_decoder_dw_by_vocab_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED,
+        1, &cls_predictions_decoder_dw_by_vocab, &cls_predictions_decoder_dw, NULL); //        0.017
     op_sum(r, cls_predictions_decoder_db, ce_sum_dx, HAP_INTS(0, 1), false); // [199]+         0.011
     op_norm_bwd_stats(r, cls_predictions_transform_LayerNorm_sum_u,
         cls_predictions_transform_LayerNorm_sum_ux, cls_predictions_decoder_dx,
@@ -213,12 +205,12 @@ static void loss_backward(hap_rank *r)
     cls_predictions_transform_dense_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0),
         FORM_SENDRECV, 1, &cls_predictions_transform_dense_dw_cut,
         &cls_predictions_transform_dense_dw,
-        cls_predictions_transform_dense_dw_cut_scratch);      // + -> @cut_64  16.0 KiB        0.009
+        cls_predictions_transform_dense_dw_cut_scratch);      // + -> @cut_64  16.0 KiB        0.010
     op_sum(r, cls_predictions_transform_dense_db, cls_predictions_transform_transform_act_fn_dx,
         HAP_INTS(0, 1), false);                               // y = sum x  [64]+              0.004
 }
 
-// One of the 3 blocks bert.encoder.layer.*                   //                               0.811
+// One of the 3 blocks bert.encoder.layer.*                   //                               0.813
 static void encoder_layer_backward(hap_rank *r, int i)
 {
     const encoder_layer_block *b = &encoder_layer[i];
@@ -232,37 +224,26 @@ static void encoder_layer_backward(hap_rank *r, int i)
     op_norm_bwd_params(r, b->output_LayerNorm_dw, b->output_LayerNorm_db,
         encoder_layer_attention_self_query_dsum[i + 1], b->output_add, b->output_LayerNorm_sum,
         b->output_LayerNorm_m2, 1e-12);                       // y, y1 = dweight, dbias  [64]+ 0.008
-    hap_event *e_output_LayerNorm_dx_cut = coll_all_to_all_start(r, AXIS(0), FORM_EVEN, 1,
-        &b->output_LayerNorm_dx_cut, &b->output_LayerNorm_dx,
-        b->output_LayerNorm_dx_cut_scratch);                  // @rows -> @cut_64  64.0 KiB    0.022
-    hap_event *e_t_intermediate_intermediate_act_fn_all = coll_all_gather_start(r, AXIS(0),
-        FORM_SENDRECV, 1, &b->t_intermediate_intermediate_act_fn_all,
-        &b->t_intermediate_intermediate_act_fn, NULL);        // @rows -> whole  192 KiB       0.036
     op_linear(r, b->output_dense_dx, b->output_LayerNorm_dx, b->output_dense_weight, NULL,
         HAP_NN);                                              // y = a b  [8@rows 32 192]      0.083
-    hap_wait(r, e_output_LayerNorm_dx_cut);                   // 0.022 hidden
-    hap_wait(r, e_t_intermediate_intermediate_act_fn_all);    // 0.036 hidden
-    op_linear_dw(r, b->output_dense_dw, b->output_LayerNorm_dx_cut,
-        b->t_intermediate_intermediate_act_fn_all);           // [64@cut_64 192]               0.086
+    op_linear_dw(r, b->output_dense_dw, b->output_LayerNorm_dx,
+        b->t_intermediate_intermediate_act_fn);               // y = sum rows a' b  [64 192]+  0.083
+    encoder_layer_output_dense_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED,
+        1, &b->output_dense_dw_cut, &b->output_dense_dw, NULL); // + -> @cut_64  48.0 KiB      0.017
     op_sum(r, b->output_dense_db, b->output_LayerNorm_dx, HAP_INTS(0, 1), false); // [64]+     0.004
 
     // intermediate
     op_gelu_bwd(r, b->t_intermediate_intermediate_act_fn_dx, b->output_dense_dx,
         b->t_intermediate_dense, false);                      // [8@rows 32 192]               0.030
-    hap_event *e_t_intermediate_intermediate_act_fn_dx_cut = coll_all_to_all_start(r, AXIS(0),
-        FORM_EVEN, 1, &b->t_intermediate_intermediate_act_fn_dx_cut,
-        &b->t_intermediate_intermediate_act_fn_dx,
-        b->t_intermediate_intermediate_act_fn_dx_cut_scratch); // @rows -> @cut_192  192 KiB   0.057
-    hap_event *e_attention_output_LayerNorm_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV,
-        1, &b->attention_output_LayerNorm_all, &b->attention_output_LayerNorm, NULL); //       0.015
     op_linear(r, b->t_intermediate_dense_dx, b->t_intermediate_intermediate_act_fn_dx,
         b->t_intermediate_dense_weight, NULL, HAP_NN);        // y = a b  [8@rows 32 64]       0.083
     op_add(r, b->t_intermediate_dense_dsum, b->output_LayerNorm_dx,
         b->t_intermediate_dense_dx);                          // y = a + b                     0.011
-    hap_wait(r, e_t_intermediate_intermediate_act_fn_dx_cut); // 0.057 hidden
-    hap_wait(r, e_attention_output_LayerNorm_all);            // 0.008 hidden
-    op_linear_dw(r, b->t_intermediate_dense_dw, b->t_intermediate_intermediate_act_fn_dx_cut,
-        b->attention_output_LayerNorm_all);                   // [192@cut_192 64]              0.078
+    op_linear_dw(r, b->t_intermediate_dense_dw, b->t_intermediate_intermediate_act_fn_dx,
+        b->attention_output_LayerNorm);                       // y = sum rows a' b  [192 64]+  0.083
+    encoder_layer_intermediate_dense_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_GROUPED, 1, &b->t_intermediate_dense_dw_cut, &b->t_intermediate_dense_dw,
+        NULL);                                                // + -> @cut_192  48.0 KiB       0.017
     op_sum(r, b->t_intermediate_dense_db, b->t_intermediate_intermediate_act_fn_dx, HAP_INTS(0, 1),
         false);                                               // y = sum x  [192]+             0.011
 
@@ -283,7 +264,7 @@ static void encoder_layer_backward(hap_rank *r, int i)
         b->attention_self_reshape_4);                         // y = sum rows a' b  [64 64]+   0.028
     encoder_layer_attention_output_dense_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
         FORM_SENDRECV, 1, &b->attention_output_dense_dw_cut, &b->attention_output_dense_dw,
-        b->attention_output_dense_dw_cut_scratch);            // + -> @cut_64  16.0 KiB        0.009
+        b->attention_output_dense_dw_cut_scratch);            // + -> @cut_64  16.0 KiB        0.010
     op_sum(r, b->attention_output_dense_db, b->attention_output_LayerNorm_dx, HAP_INTS(0, 1),
         false);                                               // y = sum x  [64]+              0.004
     op_transpose(r, b->attention_self_transpose_4_dx, b->attention_self_reshape_4_dx,
@@ -294,47 +275,39 @@ static void encoder_layer_backward(hap_rank *r, int i)
         b->attention_self_sdpa_lse, NULL, false, 0.25, 0, 0, 0); // y, y1, y2 = dq, dk, dv     0.069
     op_transpose(r, b->attention_self_transpose_3_dx, b->attention_self_sdpa_dv,
         HAP_INTS(0, 2, 1, 3));                                // y = x'  [8@rows 32 4 16]      0.007
-    hap_event *e_attention_self_reshape_3_dx_cut = coll_all_to_all_start(r, AXIS(0), FORM_EVEN, 1,
-        &b->attention_self_reshape_3_dx_cut, &b->attention_self_reshape_3_dx,
-        b->attention_self_reshape_3_dx_cut_scratch);          // @rows -> @cut_16  64.0 KiB    0.022
-    hap_event *e_output_LayerNorm_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->output_LayerNorm_all, &encoder_layer_output_LayerNorm[i], NULL); // 64.0 KiB       0.015
     op_linear(r, b->attention_self_value_dx, b->attention_self_reshape_3_dx,
         b->attention_self_value_weight, NULL, HAP_NN);        // y = a b  [8@rows 32 64]       0.028
     op_add(r, b->attention_self_value_dsum, b->attention_output_LayerNorm_dx,
         b->attention_self_value_dx);                          // y = a + b                     0.011
-    hap_wait(r, e_attention_self_reshape_3_dx_cut);
-    hap_wait(r, e_output_LayerNorm_all);
-    op_linear_dw(r, b->attention_self_value_dw, b->attention_self_reshape_3_dx_cut,
-        b->output_LayerNorm_all);                             // [64@cut_16 64]                0.026
+    op_linear_dw(r, b->attention_self_value_dw, b->attention_self_reshape_3_dx,
+        encoder_layer_output_LayerNorm[i]);                   // y = sum rows a' b  [64 64]+   0.028
+    encoder_layer_attention_self_value_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_PADDED, 1, &b->attention_self_value_dw_cut, &b->attention_self_value_dw,
+        b->attention_self_value_dw_cut_scratch);              // + -> @cut_64  16.0 KiB        0.012
     op_sum(r, b->attention_self_value_db, b->attention_self_reshape_3_dx, HAP_INTS(0, 1), false);
     op_transpose(r, b->attention_self_transpose_2_dx, b->attention_self_sdpa_dk,
         HAP_INTS(0, 2, 1, 3));                                // y = x'  [8@rows 32 4 16]      0.007
-    hap_event *e_attention_self_reshape_2_dx_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV,
-        1, &b->attention_self_reshape_2_dx_all, &b->attention_self_reshape_2_dx, NULL); //     0.015
-    hap_event *e_output_LayerNorm_cut = coll_all_to_all_start(r, AXIS(0), FORM_EVEN, 1,
-        &b->output_LayerNorm_cut, &encoder_layer_output_LayerNorm[i],
-        b->output_LayerNorm_cut_scratch);                     // @rows -> @cut_64  64.0 KiB    0.022
     op_linear(r, b->attention_self_key_dx, b->attention_self_reshape_2_dx,
         b->attention_self_key_weight, NULL, HAP_NN);          // y = a b  [8@rows 32 64]       0.028
     op_add(r, b->attention_self_key_dsum, b->attention_self_value_dsum,
         b->attention_self_key_dx);                            // y = a + b                     0.011
-    hap_wait(r, e_attention_self_reshape_2_dx_all);           // 0.015 hidden
-    hap_wait(r, e_output_LayerNorm_cut);                      // 0.014 hidden
-    op_linear_dw(r, b->attention_self_key_dw, b->attention_self_reshape_2_dx_all,
-        b->output_LayerNorm_cut);                             // [64 64@cut_64]                0.029
+    op_linear_dw(r, b->attention_self_key_dw, b->attention_self_reshape_2_dx,
+        encoder_layer_output_LayerNorm[i]);                   // y = sum rows a' b  [64 64]+   0.028
+    encoder_layer_attention_self_key_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_PADDED, 1, &b->attention_self_key_dw_cut, &b->attention_self_key_dw,
+        b->attention_self_key_dw_cut_scratch);                // + -> @cut_64  16.0 KiB        0.012
     op_sum(r, b->attention_self_key_db, b->attention_self_reshape_2_dx, HAP_INTS(0, 1), false);
     op_transpose(r, b->attention_self_transpose_dx, b->attention_self_sdpa_dq,
         HAP_INTS(0, 2, 1, 3));                                // y = x'  [8@rows 32 4 16]      0.007
-    hap_event *e_attention_self_reshape_dx_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->attention_self_reshape_dx_all, &b->attention_self_reshape_dx, NULL); // 64.0 KiB   0.015
     op_linear(r, b->attention_self_query_dx, b->attention_self_reshape_dx,
         b->attention_self_query_weight, NULL, HAP_NN);        // y = a b  [8@rows 32 64]       0.028
     op_add(r, encoder_layer_attention_self_query_dsum[i], b->attention_self_key_dsum,
         b->attention_self_query_dx);                          // y = a + b                     0.011
-    hap_wait(r, e_attention_self_reshape_dx_all);             // 0.015 hidden
-    op_linear_dw(r, b->attention_self_query_dw, b->attention_self_reshape_dx_all,
-        b->output_LayerNorm_cut);                             // [64 64@cut_64]                0.029
+    op_linear_dw(r, b->attention_self_query_dw, b->attention_self_reshape_dx,
+        encoder_layer_output_LayerNorm[i]);                   // y = sum rows a' b  [64 64]+   0.028
+    encoder_layer_attention_self_query_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_PADDED, 1, &b->attention_self_query_dw_cut, &b->attention_self_query_dw,
+        b->attention_self_query_dw_cut_scratch);              // + -> @cut_64  16.0 KiB        0.012
     op_sum(r, b->attention_self_query_db, b->attention_self_reshape_dx, HAP_INTS(0, 1), false);
 }
 
@@ -348,12 +321,8 @@ static void embeddings_backward(hap_rank *r)
         embeddings_add_2, embeddings_LayerNorm_sum, embeddings_LayerNorm_m2,
         embeddings_LayerNorm_sum_u, embeddings_LayerNorm_sum_ux, embeddings_LayerNorm_weight,
         1e-12);                                               // [8@rows 32 64]                0.011
-    hap_event *e_embeddings_LayerNorm_dx_cut = coll_all_to_all_start(r, AXIS(0), FORM_EVEN, 1,
-        &embeddings_LayerNorm_dx_cut, &embeddings_LayerNorm_dx,
-        embeddings_LayerNorm_dx_cut_scratch);                 // @rows -> @cut_64  64.0 KiB    0.022
-    hap_event *e_embeddings_token_type_embeddings_const_all = coll_all_gather_start(r, AXIS(0),
-        FORM_SENDRECV, 1, &embeddings_token_type_embeddings_const_all,
-        &embeddings_token_type_embeddings_const, NULL);       // @rows -> whole  2.00 KiB      0.005
+    hap_event *e_embeddings_LayerNorm_dx_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
+        &embeddings_LayerNorm_dx_all, &embeddings_LayerNorm_dx, NULL); // 64.0 KiB             0.015
     op_norm_bwd_params(r, embeddings_LayerNorm_dw, embeddings_LayerNorm_db,
         encoder_layer_attention_self_query_dsum[0], embeddings_add_2, embeddings_LayerNorm_sum,
         embeddings_LayerNorm_m2, 1e-12);                      // y, y1 = dweight, dbias  [64]+ 0.008
@@ -402,48 +371,40 @@ static void embeddings_backward(hap_rank *r)
         encoder_layer[0].attention_self_query_db, embeddings_LayerNorm_dw, embeddings_LayerNorm_db};
     cls_predictions_decoder_db_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 36, to,
         from, NULL);                                          // + -> whole  [199]  11.0 KiB   0.013
-    hap_wait(r, e_embeddings_LayerNorm_dx_cut);               // 0.003 hidden
-    op_sum(r, embeddings_add_2_fold1, embeddings_LayerNorm_dx_cut, HAP_INTS(0), true); //      0.005
-    hap_event *e_input_ids_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &input_ids_all,
-        &input_ids, NULL);                                    // @rows -> whole  2.00 KiB      0.005
+    hap_wait(r, e_embeddings_LayerNorm_dx_all);
+    op_sum(r, embeddings_add_2_fold1, embeddings_LayerNorm_dx_all, HAP_INTS(0), true); //      0.009
     op_embedding_bwd(r, embeddings_position_embeddings_dw, embeddings_add_2_fold1,
-        embeddings_position_embeddings_const, 32);            // y[b] += a  [32 64@cut_64]     0.002
-    hap_wait(r, e_embeddings_token_type_embeddings_const_all); // 0.005 hidden
-    op_embedding_bwd(r, embeddings_token_type_embeddings_dw, embeddings_LayerNorm_dx_cut,
-        embeddings_token_type_embeddings_const_all, 2);       // y[b] += a  [2 64@cut_64]      0.005
-    hap_wait(r, e_input_ids_all);
-    op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx_cut, input_ids_all,
-        199);                                                 // y[b] += a  [199 64@cut_64]    0.007
-    hap_wait(r, cls_predictions_decoder_dw_cut_ready);        // 0.024 hidden
-    op_add(r, embeddings_word_embeddings_dsum, cls_predictions_decoder_dw_cut,
-        embeddings_word_embeddings_dw);                       // y = a + b                     0.009
+        embeddings_position_embeddings_const, 32);            // y[b] += a  [32@cut_32 64]     0.002
+    op_embedding_bwd(r, embeddings_token_type_embeddings_dw, embeddings_LayerNorm_dx_all,
+        embeddings_token_type_embeddings_const, 2);           // y[b] += a  [2 64]             0.008
+    op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx_all, input_ids,
+        199);                                                 // y[b] += a  [199@vocab 64]     0.010
+    hap_wait(r, cls_predictions_decoder_dw_by_vocab_ready);   // 0.017 hidden
+    op_add(r, embeddings_word_embeddings_dsum, cls_predictions_decoder_dw_by_vocab,
+        embeddings_word_embeddings_dw);                       // y = a + b                     0.008
 }
 
 static void update(hap_rank *r)
 {
-    hap_cut(r, embeddings_word_embeddings_weight_cut, embeddings_word_embeddings_weight); //   0.005
-    hap_event *e_embeddings_token_type_embeddings_dw_all = coll_all_gather_start(r, AXIS(0),
-        FORM_SENDRECV, 1, &embeddings_token_type_embeddings_dw_all,
-        &embeddings_token_type_embeddings_dw,
-        embeddings_token_type_embeddings_dw_all_scratch);     // @cut_64 -> whole  512 B       0.005
-    op_adam(r, embeddings_word_embeddings_weight_cut, embeddings_word_embeddings_weight_m,
+    hap_cut(r, embeddings_word_embeddings_weight_by_vocab,
+        embeddings_word_embeddings_weight);                   // [199@vocab 64]                0.005
+    op_adam(r, embeddings_word_embeddings_weight_by_vocab, embeddings_word_embeddings_weight_m,
         embeddings_word_embeddings_weight_v, embeddings_word_embeddings_dsum, NULL, 1, 0.9, 0.95,
-        1e-08, 0.1, true);                                    // [199 64@cut_64]               0.019
+        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.017
     embeddings_word_embeddings_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &embeddings_word_embeddings_weight, &embeddings_word_embeddings_weight_cut,
-        embeddings_word_embeddings_weight_scratch);           // @cut_64 -> whole  49.8 KiB    0.020
-    hap_wait(r, e_embeddings_token_type_embeddings_dw_all);   // 0.005 hidden
+        &embeddings_word_embeddings_weight, &embeddings_word_embeddings_weight_by_vocab,
+        NULL);                                                // @vocab -> whole  49.8 KiB     0.012
     op_adam(r, embeddings_token_type_embeddings_weight, embeddings_token_type_embeddings_weight_m,
-        embeddings_token_type_embeddings_weight_v, embeddings_token_type_embeddings_dw_all, NULL, 1,
+        embeddings_token_type_embeddings_weight_v, embeddings_token_type_embeddings_dw, NULL, 1,
         0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c  [2 64]    0.001
     hap_cut(r, embeddings_position_embeddings_weight_cut,
-        embeddings_position_embeddings_weight);               // [32 64@cut_64]                0.002
+        embeddings_position_embeddings_weight);               // [32@cut_32 64]                0.002
     op_adam(r, embeddings_position_embeddings_weight_cut, embeddings_position_embeddings_weight_m,
         embeddings_position_embeddings_weight_v, embeddings_position_embeddings_dw, NULL, 1, 0.9,
         0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c            0.004
     embeddings_position_embeddings_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV,
         1, &embeddings_position_embeddings_weight, &embeddings_position_embeddings_weight_cut,
-        embeddings_position_embeddings_weight_scratch);       // @cut_64 -> whole  8.00 KiB    0.007
+        NULL);                                                // @cut_32 -> whole  8.00 KiB    0.006
     hap_wait(r, cls_predictions_decoder_db_all_ready);        // 0.013 hidden
     op_adam(r, embeddings_LayerNorm_weight, embeddings_LayerNorm_weight_m,
         embeddings_LayerNorm_weight_v, embeddings_LayerNorm_dw_all, NULL, 1, 0.9, 0.95, 1e-08, 0,
@@ -452,14 +413,15 @@ static void update(hap_rank *r)
         embeddings_LayerNorm_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); //                   0.001
 }
 
-// One of the 3 blocks bert.encoder.layer.*                   //                               0.093
+// One of the 3 blocks bert.encoder.layer.*                   //                               0.088
 static void encoder_layer_update(hap_rank *r, int i)
 {
     const encoder_layer_block *b = &encoder_layer[i];
     hap_cut(r, b->attention_self_query_weight_cut, b->attention_self_query_weight); //         0.002
+    hap_wait(r, encoder_layer_attention_self_query_dw_cut_ready[i]); // 0.012 hidden
     op_adam(r, b->attention_self_query_weight_cut, b->attention_self_query_weight_m,
-        b->attention_self_query_weight_v, b->attention_self_query_dw, NULL, 1, 0.9, 0.95, 1e-08,
-        0.1, true);                                           // a -= lr b / sqrt c            0.007
+        b->attention_self_query_weight_v, b->attention_self_query_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
+        0.1, true);                                           // a -= lr b / sqrt c            0.006
     encoder_layer_attention_self_query_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
         FORM_SENDRECV, 1, &b->attention_self_query_weight, &b->attention_self_query_weight_cut,
         b->attention_self_query_weight_scratch);              // @cut_64 -> whole  16.0 KiB    0.010
@@ -467,9 +429,10 @@ static void encoder_layer_update(hap_rank *r, int i)
         b->attention_self_query_bias_v, b->attention_self_query_db_all, NULL, 1, 0.9, 0.95, 1e-08,
         0, true);                                             // a -= lr b / sqrt c  [64]      0.001
     hap_cut(r, b->attention_self_key_weight_cut, b->attention_self_key_weight); //             0.002
+    hap_wait(r, encoder_layer_attention_self_key_dw_cut_ready[i]); // 0.012 hidden
     op_adam(r, b->attention_self_key_weight_cut, b->attention_self_key_weight_m,
-        b->attention_self_key_weight_v, b->attention_self_key_dw, NULL, 1, 0.9, 0.95, 1e-08, 0.1,
-        true);                                                // a -= lr b / sqrt c            0.007
+        b->attention_self_key_weight_v, b->attention_self_key_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
+        0.1, true);                                           // a -= lr b / sqrt c            0.006
     encoder_layer_attention_self_key_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
         FORM_SENDRECV, 1, &b->attention_self_key_weight, &b->attention_self_key_weight_cut,
         b->attention_self_key_weight_scratch);                // @cut_64 -> whole  16.0 KiB    0.010
@@ -477,20 +440,21 @@ static void encoder_layer_update(hap_rank *r, int i)
         b->attention_self_key_bias_v, b->attention_self_key_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c  [64]      0.001
     hap_cut(r, b->attention_self_value_weight_cut, b->attention_self_value_weight); //         0.002
+    hap_wait(r, encoder_layer_attention_self_value_dw_cut_ready[i]); // 0.012 hidden
     op_adam(r, b->attention_self_value_weight_cut, b->attention_self_value_weight_m,
-        b->attention_self_value_weight_v, b->attention_self_value_dw, NULL, 1, 0.9, 0.95, 1e-08,
+        b->attention_self_value_weight_v, b->attention_self_value_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
         0.1, true);                                           // a -= lr b / sqrt c            0.006
     encoder_layer_attention_self_value_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
         FORM_SENDRECV, 1, &b->attention_self_value_weight, &b->attention_self_value_weight_cut,
-        b->attention_self_value_weight_scratch);              // @cut_16 -> whole  16.0 KiB    0.010
+        b->attention_self_value_weight_scratch);              // @cut_64 -> whole  16.0 KiB    0.010
     op_adam(r, b->attention_self_value_bias, b->attention_self_value_bias_m,
         b->attention_self_value_bias_v, b->attention_self_value_db_all, NULL, 1, 0.9, 0.95, 1e-08,
         0, true);                                             // a -= lr b / sqrt c  [64]      0.001
     hap_cut(r, b->attention_output_dense_weight_cut, b->attention_output_dense_weight); //     0.002
-    hap_wait(r, encoder_layer_attention_output_dense_dw_cut_ready[i]); // 0.009 hidden
+    hap_wait(r, encoder_layer_attention_output_dense_dw_cut_ready[i]); // 0.010 hidden
     op_adam(r, b->attention_output_dense_weight_cut, b->attention_output_dense_weight_m,
         b->attention_output_dense_weight_v, b->attention_output_dense_dw_cut, NULL, 1, 0.9, 0.95,
-        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.007
+        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.006
     encoder_layer_attention_output_dense_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
         FORM_SENDRECV, 1, &b->attention_output_dense_weight, &b->attention_output_dense_weight_cut,
         NULL);                                                // @cut_64 -> whole  16.0 KiB    0.007
@@ -504,9 +468,10 @@ static void encoder_layer_update(hap_rank *r, int i)
         b->attention_output_LayerNorm_bias_v, b->attention_output_LayerNorm_db_all, NULL, 1, 0.9,
         0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
     hap_cut(r, b->t_intermediate_dense_weight_cut, b->t_intermediate_dense_weight); //         0.005
+    hap_wait(r, encoder_layer_intermediate_dense_dw_cut_ready[i]); // 0.017 hidden
     op_adam(r, b->t_intermediate_dense_weight_cut, b->t_intermediate_dense_weight_m,
-        b->t_intermediate_dense_weight_v, b->t_intermediate_dense_dw, NULL, 1, 0.9, 0.95, 1e-08,
-        0.1, true);                                           // a -= lr b / sqrt c            0.017
+        b->t_intermediate_dense_weight_v, b->t_intermediate_dense_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
+        0.1, true);                                           // a -= lr b / sqrt c            0.016
     encoder_layer_intermediate_dense_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
         FORM_SENDRECV, 1, &b->t_intermediate_dense_weight, &b->t_intermediate_dense_weight_cut,
         NULL);                                                // @cut_192 -> whole  48.0 KiB   0.012
@@ -514,10 +479,11 @@ static void encoder_layer_update(hap_rank *r, int i)
         b->t_intermediate_dense_bias_v, b->t_intermediate_dense_db_all, NULL, 1, 0.9, 0.95, 1e-08,
         0, true);                                             // a -= lr b / sqrt c  [192]     0.002
     hap_cut(r, b->output_dense_weight_cut, b->output_dense_weight); // [64@cut_64 192]         0.005
+    hap_wait(r, encoder_layer_output_dense_dw_cut_ready[i]);  // 0.017 hidden
     op_adam(r, b->output_dense_weight_cut, b->output_dense_weight_m, b->output_dense_weight_v,
-        b->output_dense_dw, NULL, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c       0.018
+        b->output_dense_dw_cut, NULL, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c   0.017
     encoder_layer_output_dense_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->output_dense_weight, &b->output_dense_weight_cut, NULL); // 48.0 KiB               0.011
+        &b->output_dense_weight, &b->output_dense_weight_cut, NULL); // 48.0 KiB               0.012
     op_adam(r, b->output_dense_bias, b->output_dense_bias_m, b->output_dense_bias_v,
         b->output_dense_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); // [64]                   0.001
     op_adam(r, b->output_LayerNorm_weight, b->output_LayerNorm_weight_m,
@@ -531,10 +497,10 @@ static void update_2(hap_rank *r)
 {
     hap_cut(r, cls_predictions_transform_dense_weight_cut,
         cls_predictions_transform_dense_weight);              // [64@cut_64 64]                0.002
-    hap_wait(r, cls_predictions_transform_dense_dw_cut_ready); // 0.009 hidden
+    hap_wait(r, cls_predictions_transform_dense_dw_cut_ready); // 0.010 hidden
     op_adam(r, cls_predictions_transform_dense_weight_cut, cls_predictions_transform_dense_weight_m,
         cls_predictions_transform_dense_weight_v, cls_predictions_transform_dense_dw_cut, NULL, 1,
-        0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c            0.007
+        0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c            0.006
     cls_predictions_transform_dense_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV,
         1, &cls_predictions_transform_dense_weight, &cls_predictions_transform_dense_weight_cut,
         NULL);                                                // @cut_64 -> whole  16.0 KiB    0.007
@@ -549,8 +515,8 @@ static void update_2(hap_rank *r)
         NULL, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c            0.001
     op_adam(r, cls_predictions_bias, cls_predictions_bias_m, cls_predictions_bias_v,
         cls_predictions_decoder_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); // [199]          0.002
-    hap_wait(r, embeddings_word_embeddings_weight_ready);     // 0.020 hidden
-    hap_wait(r, embeddings_position_embeddings_weight_ready); // 0.007 hidden
+    hap_wait(r, embeddings_word_embeddings_weight_ready);     // 0.012 hidden
+    hap_wait(r, embeddings_position_embeddings_weight_ready); // 0.006 hidden
 }
 
 // One of the 3 blocks bert.encoder.layer.*
@@ -561,5 +527,5 @@ static void encoder_layer_wait(hap_rank *r, int i)
     hap_wait(r, encoder_layer_attention_self_value_weight_ready[i]); // 0.010 hidden
     hap_wait(r, encoder_layer_attention_output_dense_weight_ready[i]); // 0.007 hidden
     hap_wait(r, encoder_layer_intermediate_dense_weight_ready[i]); // 0.012 hidden
-    hap_wait(r, encoder_layer_output_dense_weight_ready[i]);  // 0.011 hidden
+    hap_wait(r, encoder_layer_output_dense_weight_ready[i]);  // 0.012 hidden
 }

@@ -3,9 +3,9 @@
 //   hapc examples/gpt2-tiny/graph.json clusters/laptop2.yaml -o gpt2-tiny@laptop2 -q
 //
 //   ranks      0 cpu4, 1 cpu3
-//   predicted  4.36 ms a step: 4.20 computing or idle, 0.680 communication, of it 0.514 hidden; at
+//   predicted  4.37 ms a step: 4.20 computing or idle, 0.658 communication, of it 0.494 hidden; at
 //              least 3.81; by datasheet formulas
-//   memory     3.59 MiB, 2.90 MiB on {cpu4, cpu3}
+//   memory     3.61 MiB, 2.85 MiB on {cpu4, cpu3}
 //   input      graph a94a3bb305aca178, cluster 8851bf650c8a0795; strategy auto
 //
 // Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] is whole on
@@ -19,11 +19,11 @@
 // Cuts: axis of the mesh, size, entries of each coordinate; and who chose them.
 static const hap_cuts cuts[] = {
     HAP_CUT("rows",      0,   8,   5,   3),                   // compute
-    HAP_CUT("cut_32",    0,  32,  17,  15),                   // compute
-    HAP_CUT("vocab",     0, 211, 118,  93),                   // compute
+    HAP_CUT("cut_32",    0,  32,  18,  14),                   // compute
+    HAP_CUT("vocab",     0, 211, 127,  84),                   // compute
     HAP_CUT("cut_64",    0,  64,  37,  27),                   // compute
     HAP_CUT("cut_3",     0,   3,   2,   1),                   // compute
-    HAP_CUT("head_dim",  0,  16,   9,   7),                   // compute
+    HAP_CUT("heads",     0,   4,   2,   2),                   // compute
     HAP_CUT("cut_192",   0, 192, 110,  82),                   // compute
     HAP_CUT("rows_even", 0,   8,   3,   5),                   // even
 };
@@ -55,10 +55,10 @@ int main(int argc, char **argv)
         wte_backward(r);                                      //                               0.035
         norm(r);                                              //                               0.006
         for (int i = 0; i < 2; i++)
-            h_norm(r, i);                                     //                               0.075
-        update(r);                                            //                               0.070
+            h_norm(r, i);                                     //                               0.076
+        update(r);                                            //                               0.071
         for (int i = 0; i < 3; i++)
-            h_update(r, i);                                   //                               0.245
+            h_update(r, i);                                   //                               0.253
         update_2(r);                                          //                               0.002
         for (int i = 0; i < 3; i++)
             h_wait(r, i);
@@ -188,9 +188,8 @@ static void h_backward(hap_rank *r, int i)
     // attn
     op_linear(r, b->attn_c_proj_dx, b->ln_2_dsum, b->attn_c_proj_weight, NULL, HAP_NT); //     0.028
     op_linear_dw(r, b->attn_c_proj_dw, b->attn_reshape_4, b->ln_2_dsum); // [64 64]+           0.028
-    h_attn_c_proj_dw_by_head_dim_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PADDED, 1,
-        &b->attn_c_proj_dw_by_head_dim, &b->attn_c_proj_dw,
-        b->attn_c_proj_dw_by_head_dim_scratch);               // + -> @head_dim  16.0 KiB      0.012
+    h_attn_c_proj_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_EVEN, 1,
+        &b->attn_c_proj_dw_by_heads, &b->attn_c_proj_dw, NULL); // + -> @heads  16.0 KiB       0.007
     op_sum(r, b->attn_c_proj_db, b->ln_2_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+     0.004
     op_transpose(r, b->attn_transpose_4_dx, b->attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3)); //    0.007
     op_sdpa_bwd(r, b->attn_sdpa_dq, b->attn_sdpa_dk, b->attn_sdpa_dv, b->attn_transpose_4_dx,
@@ -255,7 +254,7 @@ static void wte_backward(hap_rank *r)
 
 static void norm(hap_rank *r)
 {
-    op_sumsq(r, wte_weight_sumsq, wte_dsum_by_vocab);         // y = sum x^2  []+              0.003
+    op_sumsq(r, wte_weight_sumsq, wte_dsum_by_vocab);         // y = sum x^2  []+              0.004
     hap_wait(r, wpe_dw_cut_ready);                            // 0.007 hidden
     op_sumsq(r, wpe_weight_sumsq, wpe_dw_cut);                // y = sum x^2                   0.001
     op_add(r, h_mlp_c_proj_bias_norm[0], wte_weight_sumsq, wpe_weight_sumsq); // y = a + b     0.001
@@ -279,8 +278,8 @@ static void h_norm(hap_rank *r, int i)
     op_sumsq(r, b->attn_c_attn_bias_sumsq, b->attn_c_attn_db_cut); // y = sum x^2              0.001
     op_add(r, b->attn_c_attn_bias_norm, b->attn_c_attn_weight_norm,
         b->attn_c_attn_bias_sumsq);                           // y = a + b                     0.001
-    hap_wait(r, h_attn_c_proj_dw_by_head_dim_ready[i]);       // 0.012 hidden
-    op_sumsq(r, b->attn_c_proj_weight_sumsq, b->attn_c_proj_dw_by_head_dim); // y = sum x^2    0.002
+    hap_wait(r, h_attn_c_proj_dw_by_heads_ready[i]);          // 0.007 hidden
+    op_sumsq(r, b->attn_c_proj_weight_sumsq, b->attn_c_proj_dw_by_heads); // y = sum x^2       0.002
     op_add(r, b->attn_c_proj_weight_norm, b->attn_c_attn_bias_norm,
         b->attn_c_proj_weight_sumsq);                         // y = a + b                     0.001
     op_sumsq(r, b->attn_c_proj_bias_sumsq, b->attn_c_proj_db_all); // y = sum x^2  []          0.001
@@ -326,8 +325,8 @@ static void update(hap_rank *r)
     op_sumsq(r, h[2].attn_c_attn_bias_sumsq, h[2].attn_c_attn_db_cut); // y = sum x^2          0.001
     op_add(r, h[2].attn_c_attn_bias_norm, h[2].attn_c_attn_weight_norm,
         h[2].attn_c_attn_bias_sumsq);                         // y = a + b                     0.001
-    hap_wait(r, h_attn_c_proj_dw_by_head_dim_ready[2]);       // 0.012 hidden
-    op_sumsq(r, h[2].attn_c_proj_weight_sumsq, h[2].attn_c_proj_dw_by_head_dim); //            0.002
+    hap_wait(r, h_attn_c_proj_dw_by_heads_ready[2]);          // 0.007 hidden
+    op_sumsq(r, h[2].attn_c_proj_weight_sumsq, h[2].attn_c_proj_dw_by_heads); // y = sum x^2   0.002
     op_add(r, h[2].attn_c_proj_weight_norm, h[2].attn_c_attn_bias_norm,
         h[2].attn_c_proj_weight_sumsq);                       // y = a + b                     0.001
     op_sumsq(r, h[2].attn_c_proj_bias_sumsq, h[2].attn_c_proj_db_all); // y = sum x^2  []      0.001
@@ -365,7 +364,7 @@ static void update(hap_rank *r)
     op_clip_scale(r, clip, ln_f_bias_norm, 1);                // y = min(1, 1 / sqrt x)        0.001
     hap_cut(r, wte_weight_by_vocab, wte_weight);              // [211@vocab 64]                0.005
     op_adam(r, wte_weight_by_vocab, wte_weight_m, wte_weight_v, wte_dsum_by_vocab, clip, 1, 0.9,
-        0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c            0.018
+        0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c            0.019
     wte_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &wte_weight,
         &wte_weight_by_vocab, NULL);                          // @vocab -> whole  52.8 KiB     0.013
     hap_cut(r, wpe_weight_cut, wpe_weight);                   // [32@cut_32 64]                0.002
@@ -375,7 +374,7 @@ static void update(hap_rank *r)
         &wpe_weight_cut, NULL);                               // @cut_32 -> whole  8.00 KiB    0.006
 }
 
-// One of the 3 blocks transformer.h.*                        //                               0.082
+// One of the 3 blocks transformer.h.*                        //                               0.084
 static void h_update(hap_rank *r, int i)
 {
     const h_block *b = &h[i];
@@ -384,21 +383,20 @@ static void h_update(hap_rank *r, int i)
     op_adam(r, b->ln_1_bias, b->ln_1_bias_m, b->ln_1_bias_v, b->ln_1_db_all, clip, 1, 0.9, 0.95,
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
     hap_cut(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight); // [64@cut_64 192]           0.005
-    hap_event *e_attn_c_attn_db_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->attn_c_attn_db_all, &b->attn_c_attn_db_cut, NULL); // @cut_3 -> whole  768 B       0.005
     op_adam(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight_m, b->attn_c_attn_weight_v,
-        b->attn_c_attn_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // [64@cut_64 192]       0.017
+        b->attn_c_attn_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    0.017
     h_attn_c_attn_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
         &b->attn_c_attn_weight, &b->attn_c_attn_weight_cut, NULL); // 48.0 KiB                 0.012
-    hap_wait(r, e_attn_c_attn_db_all);                        // 0.005 hidden
-    op_adam(r, b->attn_c_attn_bias, b->attn_c_attn_bias_m, b->attn_c_attn_bias_v,
-        b->attn_c_attn_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]                   0.002
-    hap_cut(r, b->attn_c_proj_weight_by_head_dim, b->attn_c_proj_weight); // [64@head_dim 64]  0.002
-    op_adam(r, b->attn_c_proj_weight_by_head_dim, b->attn_c_proj_weight_m, b->attn_c_proj_weight_v,
-        b->attn_c_proj_dw_by_head_dim, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); //               0.006
-    h_attn_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->attn_c_proj_weight, &b->attn_c_proj_weight_by_head_dim,
-        b->attn_c_proj_weight_scratch);                       // @head_dim -> whole  16.0 KiB  0.010
+    hap_cut(r, b->attn_c_attn_bias_cut, b->attn_c_attn_bias); // whole -> @cut_3  [192@cut_3]  0.001
+    op_adam(r, b->attn_c_attn_bias_cut, b->attn_c_attn_bias_m, b->attn_c_attn_bias_v,
+        b->attn_c_attn_db_cut, clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c      0.001
+    h_attn_c_attn_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
+        &b->attn_c_attn_bias, &b->attn_c_attn_bias_cut, NULL); // @cut_3 -> whole  768 B       0.005
+    hap_cut(r, b->attn_c_proj_weight_by_heads, b->attn_c_proj_weight); // [64@heads 64]        0.002
+    op_adam(r, b->attn_c_proj_weight_by_heads, b->attn_c_proj_weight_m, b->attn_c_proj_weight_v,
+        b->attn_c_proj_dw_by_heads, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); //                  0.007
+    h_attn_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_EVEN, 1,
+        &b->attn_c_proj_weight, &b->attn_c_proj_weight_by_heads, NULL); // 16.0 KiB            0.007
     op_adam(r, b->attn_c_proj_bias, b->attn_c_proj_bias_m, b->attn_c_proj_bias_v,
         b->attn_c_proj_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]                    0.001
     op_adam(r, b->ln_2_weight, b->ln_2_weight_m, b->ln_2_weight_v, b->ln_2_dw_all, clip, 1, 0.9,
@@ -406,15 +404,15 @@ static void h_update(hap_rank *r, int i)
     op_adam(r, b->ln_2_bias, b->ln_2_bias_m, b->ln_2_bias_v, b->ln_2_db_all, clip, 1, 0.9, 0.95,
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
     hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight);   // [64@cut_64 192]               0.005
-    hap_event *e_mlp_c_fc_db_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->mlp_c_fc_db_all, &b->mlp_c_fc_db_cut, NULL);      // @cut_192 -> whole  768 B      0.005
     op_adam(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight_m, b->mlp_c_fc_weight_v,
-        b->mlp_c_fc_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // [64@cut_64 192]          0.017
+        b->mlp_c_fc_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c       0.017
     h_mlp_c_fc_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
         &b->mlp_c_fc_weight, &b->mlp_c_fc_weight_cut, NULL);  // @cut_64 -> whole  48.0 KiB    0.012
-    hap_wait(r, e_mlp_c_fc_db_all);                           // 0.005 hidden
-    op_adam(r, b->mlp_c_fc_bias, b->mlp_c_fc_bias_m, b->mlp_c_fc_bias_v, b->mlp_c_fc_db_all, clip,
-        1, 0.9, 0.95, 1e-08, 0, true);                        // a -= lr b / sqrt c  [192]     0.002
+    hap_cut(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias);       // [192@cut_192]                 0.001
+    op_adam(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias_m, b->mlp_c_fc_bias_v, b->mlp_c_fc_db_cut,
+        clip, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c            0.001
+    h_mlp_c_fc_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
+        &b->mlp_c_fc_bias, &b->mlp_c_fc_bias_cut, NULL);      // @cut_192 -> whole  768 B      0.005
     hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192 64]            0.005
     op_adam(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight_m, b->mlp_c_proj_weight_v,
         b->mlp_c_proj_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c     0.016
@@ -438,7 +436,9 @@ static void update_2(hap_rank *r)
 static void h_wait(hap_rank *r, int i)
 {
     hap_wait(r, h_attn_c_attn_weight_ready[i]);               // 0.012 hidden
-    hap_wait(r, h_attn_c_proj_weight_ready[i]);               // 0.010 hidden
+    hap_wait(r, h_attn_c_attn_bias_ready[i]);                 // 0.005 hidden
+    hap_wait(r, h_attn_c_proj_weight_ready[i]);               // 0.007 hidden
     hap_wait(r, h_mlp_c_fc_weight_ready[i]);                  // 0.012 hidden
+    hap_wait(r, h_mlp_c_fc_bias_ready[i]);                    // 0.005 hidden
     hap_wait(r, h_mlp_c_proj_weight_ready[i]);                // 0.012 hidden
 }
