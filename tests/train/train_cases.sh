@@ -647,7 +647,7 @@ pairs()
     same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 3 crossed laptop-peers auto $tp --batch $batch
     paired laptop-peers-auto all_to_all PUT
     cluster_of_gaps
-    for batch in 17 8 12 20 32; do
+    for batch in 10 21 25 17 8 12 20 32; do
         plan joins examples/gpt2-tiny/graph.json "$work/gaps.yaml" $tp --batch $batch || return
         joined joins && break
     done
