@@ -212,6 +212,7 @@
 #define SYN_EFFORT_SHARE 1.1          // of a capacity: with every effort a plan takes so much less at most [tried]
 #define SYN_EFFORT_FAR   1.5          // the same where the best takes SYN_TIGHT_FAR times what more memory would allow [tried]
 #define SYN_WEARY        2            // numbers of micro-batches in a row, once one fits [set]
+#define SYN_EFFORT_VAIN  2            // variants with every effort, one behind the other, that gain nothing: the last [tried]
 #define SYN_TIGHT_FAR    2.0          // times what more memory would allow: not weary yet [set]
 #define SYN_MAX_CHUNKS   32           // micro-batches; more where nothing fits [set]
 #define SYN_CHUNKS_GAIN  0.02         // share of a memory: what more micro-batches must save then [set]

@@ -407,6 +407,17 @@ bool pool_set_is_slow(const pool *p, const bool *keep)
     return fit > 0 && quicker >= SYN_SETS_QUICK && (better >= SYN_SETS_BEST || !isfinite(x->best));
 }
 
+const bool *pool_leading_set(const pool *p)
+{
+    const syn_known_sets *k = p->opt->known;
+    const struct known_set *lead = NULL;
+    for (int i = 0; k && i < k->set.n; i++) {
+        const struct known_set *x = &k->set.p[i];
+        if (isfinite(x->best) && (!lead || x->best < lead->best)) lead = x;
+    }
+    return lead ? lead->keep : NULL;
+}
+
 void pool_note_set(const pool *p, const bool *keep, const board *b)
 {
     struct known_set *x = known_set_of(p, keep);

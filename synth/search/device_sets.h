@@ -36,6 +36,8 @@ double pool_set_rate(const device_sets *s, const bool *keep);
 // Is no plan on these devices worth a look, by what other variants took there? Worth one are those
 // that were not seen, and few that did best.
 bool pool_set_is_slow(const pool *p, const bool *keep);
+// The set on which other variants found the best plan that fits, if it is not of all devices; NULL.
+const bool *pool_leading_set(const pool *p);
 // best 0: none.
 void pool_note_set(const pool *p, const bool *keep, const board *b);
 

@@ -357,6 +357,17 @@ static void drop_devices(pool *p)
     }
 }
 
+// Each mesh of all devices that is not far behind, as if it were the only one: what the best plan
+// of the other takes, and its price on memory, ended some of its searches.
+static void each_mesh_alone(pool *p)
+{
+    if (!p->best.program || p->n_whole != 2 || pool_few_starts(p) || p->g->few_of) return;
+    for (int i = 0; i < p->n_whole && !pool_out_of_time(p); i++) {
+        double sec = p->boards.p[i]->best;
+        if (sec > 0 && sec < SYN_FIX_FIRST_FAR * p->best.sec) explore_alone(p, i, 1);
+    }
+}
+
 // Fewer devices, where more of them bring next to nothing: the smallest set whose plans are so near
 // the best, searched once more.
 static void prefer_fewer(pool *p)
@@ -415,6 +426,19 @@ static bool slow_variant(const pool *p)
         return false;
     double sec = p->quickest * k->first_quickest / k->first_whole;
     return sec > SYN_VARIANT_SLOW * k->best;
+}
+
+// A slow variant may do better where others have their best plan: a look there, and the rest if it
+// comes near.
+static bool slow_on_the_leading_set(pool *p)
+{
+    const bool *keep = pool_leading_set(p);
+    if (!keep || p->opt->devices || p->opt->all_devices || p->opt->after_few) return true;
+    dropping *d = HB_NEW(p->arena, dropping);
+    *d = (dropping){.p = p, .sets = {.p = p, .n = 1, .most = 1}};
+    d->sets.keep[0] = hb_copy(p->arena, keep, sizeof *keep * (size_t)p->m->cluster->n_ranks);
+    look_at_sets(d, 1);
+    return !p->best.program || p->best.sec > SYN_VARIANT_SLOW * p->opt->known->best;
 }
 
 // The fastest plan of other variants of the step, as it was before it was finished; `none` where
@@ -612,7 +636,8 @@ void pool_explore(pool *p)
     }
     p->most_of_mesh = meshes_to_finish(p);
     explore_meshes(p, 0, p->n_whole);
-    if (o->brief || slow_variant(p)) {
+    bool slow = !o->brief && slow_variant(p);
+    if (o->brief || (slow && slow_on_the_leading_set(p))) {
         forget_meshes(p);
         return;
     }
@@ -620,12 +645,13 @@ void pool_explore(pool *p)
     if (!later && !p->far_ahead) pool_discounts(p);
     candidate whole = p->best;
     p->whole = whole.arena;
-    drop_devices(p);
+    if (!slow) drop_devices(p);
     p->whole = NULL;
     if (later) discount_whole(p, whole);
     note_first(p);
     be_thrifty(p, 0, p->n_whole);
     without_puts(p, 0, p->n_whole);
+    each_mesh_alone(p);
     finish_meshes(p);
     prefer_fewer(p);
     const syn_program *best = p->best.program;

@@ -55,6 +55,8 @@ struct seen {
     const bool *again;
     double sec;      // of the fastest plan that fits; HUGE_VAL: none
     double quickest; // of all that were simulated, whether they fit or not; 0: none
+    double share;    // of memory that the leanest of these takes
+    bool loose;      // not with every effort
 };
 
 typedef struct planner {

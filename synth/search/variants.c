@@ -364,7 +364,8 @@ static void note_variant(planner *p, int64_t chunks, const bool *again)
 {
     size_t bytes = (size_t)p->step->n_blocks;
     const bool *own = hb_copy(p->a, again, bytes + 1);
-    HB_PUSH(p->a, &p->seen, (struct seen){chunks, own, p->last.sec, p->last.quickest});
+    HB_PUSH(p->a, &p->seen,
+            (struct seen){chunks, own, p->last.sec, p->last.quickest, p->last.share, p->loose});
     for (int i = 0; p->all && i < p->all->seen.n; i++) {
         const struct seen *x = &p->all->seen.p[i];
         if (x->chunks != chunks || memcmp(x->again, again, bytes) != 0 || isinf(x->sec)) continue;
@@ -577,6 +578,37 @@ static void pursue_again(planner *p, int64_t chunks)
     pursue(p, chunks);
 }
 
+// Was a variant planned with every effort?
+static bool is_exhausted(const planner *p, const struct seen *x)
+{
+    for (int i = 0; i < p->seen.n; i++) {
+        const struct seen *y = &p->seen.p[i];
+        if (!y->loose && y->chunks == x->chunks &&
+            memcmp(y->again, x->again, (size_t)p->step->n_blocks) == 0)
+            return true;
+    }
+    return false;
+}
+
+// What came near without a plan, with every effort: the nearest first.
+static void plan_near_ones(planner *p, double most_share)
+{
+    const syn_program *before = p->plain;
+    for (int vain = 0; vain < SYN_EFFORT_VAIN && !planner_is_over(p);) {
+        const struct seen *next = NULL;
+        for (int i = 0; i < p->seen.n; i++) {
+            const struct seen *x = &p->seen.p[i];
+            if (isfinite(x->sec) || x->share > most_share || (next && x->share >= next->share))
+                continue;
+            if (x->quickest < planner_to_beat(p) * (1 - SYN_VARIANT_GAIN) && !is_exhausted(p, x))
+                next = x;
+        }
+        if (!next || planner_is_tired(p, 1)) break;
+        vain = planner_plan(p, next->chunks, next->again, NULL) ? 0 : vain + 1;
+    }
+    if (p->plain != before) give_up(p);
+}
+
 // Other numbers had the work: a short search of those from k on, until two in a row gain nothing.
 static void glance(planner *p, const leanings *x, int64_t k)
 {
@@ -669,6 +701,7 @@ void planner_variants(planner *p)
         (!planner_fits(p) || first_share <= (far ? SYN_EFFORT_FAR : SYN_EFFORT_SHARE)) &&
         planner_plan(p, first, x.least, NULL) && choose && !large(p))
         pursue_again(p, first);
+    if (choose && !large(p)) plan_near_ones(p, far ? SYN_EFFORT_FAR : SYN_EFFORT_SHARE);
     p->no_gain = vain;
     if (p->best.status != SYN_INFEASIBLE) return;
     // None fits: now what took least.
