@@ -120,6 +120,9 @@
 #define SYN_DISCOUNT        0.3  // of communication's price: a search that lets it hide [tried]
 #define SYN_DEEP_DISCOUNT   0.1  // the same again [tried]
 #define SYN_HIDDEN          0.5, 0.25 // of the price of a transfer that may hide [tried]
+#define SYN_KICK_PRICES     0.1, 0.25, 0.5 // the same where a finished plan is left for others near it [tried]
+#define SYN_KICK_SHARES     0.5, 0.7, 1.4  // of the time in which a transfer may hide, each with these prices [tried]
+#define SYN_KICK_FAR        1.05 // times the best: plans this slow have no state fixed then [tried]
 #define SYN_PUT_SHARE       0.8  // of memory, from which plans without one-sided puts are searched for [set]
 #define SYN_HIDE_WAITS      0.02 // of the step: plans that lose less to transfers have nothing to hide [tried]
 #define SYN_HIDE_LITTLE     0.005 // the same in graphs of few nodes [tried]
@@ -229,6 +232,7 @@
 #define SYN_WORK_GLANCE  0.125        // of it: then more micro-batches are looked at, while they gain [tried]
 #define SYN_WORK_TURN    0.0625       // of it: then another number of micro-batches has its turn [tried]
 #define SYN_WORK_FIRST   0.75         // of it: nor a search with memory first on all devices, nor another number of micro-batches where turns left something [set]
+#define SYN_WORK_MORE    0.05         // of it: a search that took less looks at each mesh alone, and beyond its finished plan [tried]
 #define SYN_WISH_GAIN    0.03         // share: what a search gains on the promise of a wish [set]
 #define SYN_WISH_SHARES  1, 0.95, 0.9 // of a capacity: what blocks are chosen for [set]
 

@@ -27,6 +27,7 @@ typedef struct syn_slack {
     const double *sec; // by tensor
     double price;
     bool takes;
+    double share; // of the computing that would hide a transfer, that `sec` is; 0: all
 } syn_slack;
 
 typedef struct syn_costs {

@@ -429,7 +429,8 @@ candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_ch
     bool takes = p->other_forms && !syn_taking(slack) && other_forms_may_help(p, &c);
     const syn_program *from = c.program;
     for (int i = 0; takes && i < 2; i++) {
-        space->slack = syn_slack_of(arena, from, space->kinds, price[i], true, false);
+        space->slack =
+            syn_slack_of(arena, from, space->kinds, (syn_hiding){.price = price[i], .takes = true});
         or_this(&c, simulate(p, arena, space, choice, SCHEDULED));
     }
     bool waits = small_buckets_may_help(p, &c);

@@ -357,11 +357,17 @@ static void drop_devices(pool *p)
     }
 }
 
+// Did a search take so long by now that it is not worth others of its kind?
+static bool is_long(const pool *p)
+{
+    return pool_few_starts(p) || p->g->few_of || p->work > SYN_WORK_MORE * SYN_WORK;
+}
+
 // Each mesh of all devices that is not far behind, as if it were the only one: what the best plan
 // of the other takes, and its price on memory, ended some of its searches.
 static void each_mesh_alone(pool *p)
 {
-    if (!p->best.program || p->n_whole != 2 || pool_few_starts(p) || p->g->few_of) return;
+    if (!p->best.program || p->n_whole != 2 || is_long(p)) return;
     for (int i = 0; i < p->n_whole && !pool_out_of_time(p); i++) {
         double sec = p->boards.p[i]->best;
         if (sec > 0 && sec < SYN_FIX_FIRST_FAR * p->best.sec) explore_alone(p, i, 1);
@@ -477,6 +483,36 @@ static int meshes_to_finish(const pool *p)
     return most < SYN_FINISHED ? most : SYN_FINISHED;
 }
 
+// A finished plan is the best of those near it. Others, that lie behind slower ones: searches by
+// other guesses of what hides, and states fixed in what they find.
+static void look_beyond(pool *p)
+{
+    static const double price[] = {SYN_KICK_PRICES}, share[] = {SYN_KICK_SHARES};
+    enum { prices = sizeof price / sizeof *price, all = prices * sizeof share / sizeof *share };
+    if (!p->best.program || is_long(p)) return;
+    if (p->best.sec > SYN_FIX_BEHIND * others_unfinished(p, HUGE_VAL)) return;
+    const candidate from = p->best;
+    double seen[all];
+    if (from.timeline.comm - from.timeline.hidden < SYN_HIDE_WAITS * from.sec) return;
+    for (int i = 0, n = 0; i < all && !pool_out_of_time(p); i++) {
+        candidate best = p->best, found;
+        p->aside[0] = best.arena;
+        p->aside[1] = from.arena;
+        bool known = !pool_hide_by(p, &from, price[i % prices], share[i / prices], &found) ||
+                     found.sec > SYN_KICK_FAR * best.sec;
+        for (int k = 0; k < n && !known; k++)
+            known = found.sec == seen[k];
+        if (!known) {
+            seen[n++] = found.sec;
+            p->best = found;
+            (void)pool_fix_states(p, FIX_QUICK);
+            if (best.sec <= p->best.sec) p->best = best;
+        }
+        p->aside[0] = p->aside[1] = NULL;
+        pool_forget(p, &from, NULL);
+    }
+}
+
 static void forget_meshes(pool *p)
 {
     p->n_of_mesh = p->most_of_mesh = p->n_also = 0;
@@ -586,6 +622,7 @@ static void finish_meshes(pool *p)
         p->aside[0] = NULL;
     }
     p->ahead = HUGE_VAL;
+    look_beyond(p);
     fix_states(p, others_unfinished(p, HUGE_VAL), FIX_EVEN_CUTS);
     forget_meshes(p);
 }

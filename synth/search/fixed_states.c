@@ -532,14 +532,14 @@ static void hide_at_cuts(pool *p, const candidate *plan)
     static const double price[] = {SYN_HIDDEN, SYN_HIDDEN_LATER};
     const syn_space *s = plan->space;
     for (size_t i = 0; i < sizeof price / sizeof *price && !pool_out_of_time(p); i++) {
-        search_options o = {
-            .strategy = SYN_AUTO,
-            .opt = s->opt,
-            .weight = s->weight,
-            .comm = 1,
-            .price = p->b->price,
-            .slack = syn_slack_of(p->arena, plan->program, s->kinds, price[i], false, false),
-            .gap = SYN_SEARCH_GAP};
+        search_options o = {.strategy = SYN_AUTO,
+                            .opt = s->opt,
+                            .weight = s->weight,
+                            .comm = 1,
+                            .price = p->b->price,
+                            .slack = syn_slack_of(p->arena, plan->program, s->kinds,
+                                                  (syn_hiding){.price = price[i]}),
+                            .gap = SYN_SEARCH_GAP};
         candidate found;
         if (!pool_search_within_memory(p, &o, plan, &found)) return;
     }

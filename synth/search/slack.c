@@ -51,8 +51,7 @@ static double note_times(const syn_program *p, bool pairs, double *made, double 
     return now;
 }
 
-syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kinds, double price,
-                        bool takes, bool pairs)
+syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kinds, syn_hiding how)
 {
     int n = p->g->tensors.n;
     double *made = HB_ARRAY(a, double, n + 1), *read = HB_ARRAY(a, double, n + 1),
@@ -60,7 +59,7 @@ syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kind
     int *count = HB_ARRAY(a, int, kinds->n_tensors + 1);
     for (int v = 0; v < n; v++)
         made[v] = read[v] = -1;
-    double end = note_times(p, pairs, made, read);
+    double end = note_times(p, how.pairs, made, read);
     for (int v = 0; v < n; v++) {
         if (is_home(p->g, v))
             slack[v] = fmax(read[v], made[v] < 0 ? 0 : end - made[v]);
@@ -71,6 +70,7 @@ syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kind
         count[kinds->tensor[v]]++;
     }
     for (int v = 0; v < n; v++)
-        slack[v] = sum[kinds->tensor[v]] / count[kinds->tensor[v]];
-    return hb_copy(a, &(syn_slack){slack, price, takes}, sizeof(syn_slack));
+        slack[v] =
+            (how.share > 0 ? how.share : 1) * sum[kinds->tensor[v]] / count[kinds->tensor[v]];
+    return hb_copy(a, &(syn_slack){slack, how.price, how.takes, how.share}, sizeof(syn_slack));
 }

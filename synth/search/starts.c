@@ -73,9 +73,9 @@ static double best_of(const pool *p)
     return p->best.program ? p->best.sec : 0;
 }
 
-static const syn_slack *slack_of(pool *p, const candidate *c, double price, bool takes)
+static const syn_slack *slack_of(pool *p, const candidate *c, syn_hiding how)
 {
-    return syn_slack_of(p->arena, c->program, c->space->kinds, price, takes, false);
+    return syn_slack_of(p->arena, c->program, c->space->kinds, how);
 }
 
 // Classes that bind count most, but no class is free.
@@ -108,7 +108,9 @@ static void take_rounds(pool *p, syn_starting_ratio starting, candidate *cur, do
         pool_add_lp_cuts(p, &lp);
         if (tried_before(p) && b->mesh->n_axes == 2) return;
         const syn_slack *hides = cur->space->slack;
-        o.slack = hides ? slack_of(p, cur, hides->price, hides->takes) : NULL;
+        o.slack =
+            hides ? slack_of(p, cur, (syn_hiding){hides->price, hides->share, hides->takes, false})
+                  : NULL;
         set_weights(p, &lp, weight);
         if (!pool_search_within_memory(p, &o, cur, &next)) return;
         if (next.fits && cur->fits && near_by(next.sec, cur->sec)) return;
@@ -155,26 +157,18 @@ static bool hide_transfers(pool *p, candidate *cur, int look, double share, hidd
     if (p->g->few_of && from.priced) return false; // hardly pays, and is searched often
     p->held = &from;
     *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
-    struct {
-        double price;
-        bool takes;
-    } of[3];
+    syn_hiding of[3];
     int n = 0;
-    for (int i = 0; waits && i < 2; i++, n++) {
-        of[n].price = price[look % 2][i];
-        of[n].takes = false;
-    }
-    if (takes) {
-        of[n].price = price[look % 2][1];
-        of[n++].takes = true;
-    }
+    for (int i = 0; waits && i < 2; i++)
+        of[n++] = (syn_hiding){.price = price[look % 2][i]};
+    if (takes) of[n++] = (syn_hiding){.price = price[look % 2][1], .takes = true};
     bool again = h && look > 0 && h->sec == from.sec && h->additive == from.additive;
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         search_options o = quick_options(p, s->weight);
         candidate next;
         if (again && of[i].price == price[1][1] && h->slower[of[i].takes]) continue;
         o.price = p->b->price;
-        o.slack = slack_of(p, &from, of[i].price, of[i].takes);
+        o.slack = slack_of(p, &from, of[i]);
         o.beat = cur->sec * (1 - SYN_SAME_PLACE);
         if (!pool_search(p, &o, &next)) break;
         if (h && look == 0) h->slower[of[i].takes] = next.sec > from.sec;
@@ -199,6 +193,17 @@ void pool_polish(pool *p)
     }
 }
 
+bool pool_hide_by(pool *p, const candidate *from, double price, double share, candidate *out)
+{
+    const syn_space *s = from->space;
+    p->b = pool_board_of(p, s->mesh);
+    *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
+    search_options o = quick_options(p, s->weight);
+    o.price = p->b->price;
+    o.slack = slack_of(p, from, (syn_hiding){.price = price, .share = share});
+    return pool_search(p, &o, out) && out->fits;
+}
+
 // Searches at the present cuts, from a plan, in which transfers that pairs may hide cost little.
 // Whether one led to a plan that is faster, with pairs or without.
 static bool pair_transfers(pool *p, const candidate *from, const double *weight, int round)
@@ -208,8 +213,7 @@ static bool pair_transfers(pool *p, const candidate *from, const double *weight,
         search_options o = quick_options(p, weight);
         candidate next;
         o.price = pool_price_of(p, from->space);
-        o.slack = syn_slack_of(p->arena, from->program, from->space->kinds, price[round % 2][i],
-                               false, true);
+        o.slack = slack_of(p, from, (syn_hiding){.price = price[round % 2][i], .pairs = true});
         if (!pool_search(p, &o, &next)) return false;
         pool_forget(p, NULL, NULL);
     }

@@ -25,6 +25,9 @@ void pool_follow_lead(pool *p, const syn_lead *lead);
 void pool_discounts(pool *p);
 // The best plan's transfers once more, on whatever devices it stands.
 void pool_polish(pool *p);
+// The plan of a search at the cuts of another one, in which what that leaves time for costs a share
+// `price` of itself in a share of that time. False: it does not fit, or there is none.
+bool pool_hide_by(pool *p, const candidate *from, double price, double share, candidate *out);
 // From the best plan with pairs: transfers that pairs may hide at a discount, and other ratios.
 // What is found takes the place of that plan alone; all else is as if there were no pairs.
 void pool_pair_rounds(pool *p);

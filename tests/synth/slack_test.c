@@ -57,7 +57,7 @@ START_TEST(is_what_lies_between)
     ck_assert_int_eq(r.status, SYN_OK);
     const syn_program *p = r.program;
     const syn_kinds *kinds = r.space->kinds;
-    const syn_slack *s = syn_slack_of(a, p, kinds, 0.5, false, false);
+    const syn_slack *s = syn_slack_of(a, p, kinds, (syn_hiding){.price = 0.5});
     ck_assert(s->price == 0.5);
     int seen = 0;
     for (int t = 0; t < g->tensors.n; t++) {
