@@ -148,6 +148,8 @@ static void note_board(pool *p, const candidate *c)
         if (p->g->few_of) b->lead = pool_lead_of(p, c->space);
     }
     if (b->quickest <= 0 || c->sec < b->quickest) b->quickest = c->sec;
+    bool named = c->space->strategy != SYN_AUTO;
+    if (named && (b->named <= 0 || c->sec < b->named)) b->named = c->sec;
     double near = c->sec * pow(fmax(c->share, 1), SYN_SET_FULL);
     if (b->near <= 0 || near < b->near) b->near = near;
 }

@@ -209,12 +209,16 @@ typedef struct set_boards {
     int first, n;    // its boards
     double sec;      // of its fastest plan that fits; HUGE_VAL: none
     double quickest; // of its fastest, whether it fits or not; 0: none
+    double named;    // of the fastest of a strategy with a name, in which all work; 0: none
 } set_boards;
 
+// Where the fastest plans have one device do all, sets come to the same, whatever their links.
 static int faster_set(const void *x, const void *y)
 {
     const set_boards *a = x, *b = y;
-    return a->sec != b->sec ? (a->sec > b->sec) - (a->sec < b->sec) : a->first - b->first;
+    if (a->sec != b->sec) return (a->sec > b->sec) - (a->sec < b->sec);
+    if (a->named != b->named) return (a->named > b->named) - (a->named < b->named);
+    return a->first - b->first;
 }
 
 static double quicker(double a, double b) // 0: none
@@ -251,6 +255,7 @@ static void look_at_set(pool *p, const bool *keep, set_boards *s)
         const board *b = p->boards.p[i];
         if (b->best > 0) s->sec = fmin(s->sec, b->best);
         s->quickest = quicker(s->quickest, b->quickest);
+        s->named = quicker(s->named, b->named);
         pool_note_set(p, keep, b);
     }
 }
@@ -615,7 +620,7 @@ static void finish_meshes(pool *p)
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         candidate best = p->best;
         if (of[i].sec > far * (early ? before : pool_best_known(p))) break;
-        p->ahead = best.sec;
+        p->ahead = is_long(p) ? best.sec : fmax(before, best.sec);
         p->aside[0] = best.arena;
         finish_with_discounts(p, of[i]);
         if (best.sec <= p->best.sec) p->best = best;

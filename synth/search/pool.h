@@ -48,6 +48,7 @@ typedef struct board {
     double best, best_price;        // seconds of the fastest plan that fits, 0: none; its price
     syn_lead lead;                  // among few layers: that plan's
     double quickest;                // of the fastest, whether it fits or not; 0: none
+    double named;                   // of the fastest of a strategy but `auto`, likewise
     double near; // the least of all, longer where they are far from fitting; 0: none
     double baseline[SYN_MAX_STRATEGIES]; // seconds; < 0: none that fits, or not asked for yet
     bool asked[SYN_MAX_STRATEGIES];
