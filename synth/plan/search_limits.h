@@ -143,6 +143,7 @@
 #define SYN_FIX_SIMULATED 3  // states for each variable: what a simulation counts as [tried]
 #define SYN_FIX_FAR    1.015 // times the plan's additive cost: what is dearer is not simulated [tried]
 #define SYN_FIX_SAME   1.2   // the same where it sends nothing: what others send may hide [tried]
+#define SYN_FIX_TOGETHER 8    // states of plans that come near the best, of which two are fixed at once [tried]
 #define SYN_FIX_TRIES  64    // plans simulated, from one best plan [tried]
 #define SYN_FINISHED   4     // meshes whose best plans are finished at most [set]
 #define SYN_FINISH_NODES 2000 // nodes in all these plans [tried]

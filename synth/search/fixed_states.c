@@ -21,11 +21,17 @@ typedef struct choosable {
     int n_alike;      // how many are of that kind; 0: another one stands for them
 } choosable;
 
-// What a search found with some of these fixed.
+// One of these in a state.
+typedef struct fixed_one {
+    int at, state;
+    bool alone; // not all of its kind
+} fixed_one;
+
+// What a search found with one or two of these fixed.
 typedef struct found_plan {
-    int at, state; // what was fixed
-    bool alone;    // not all of its kind
-    int *x;        // assignment of the space's variables
+    fixed_one of[2];
+    int n;
+    int *x; // assignment of the space's variables
     double additive;
     int round; // in which it was searched for
     bool simulated;
@@ -193,23 +199,24 @@ static void free_beside(const fixing *f, int tensor, const double **unary)
 }
 
 // Is one of the list what was fixed, or of its kind?
-static bool is_meant(const fixing *f, const found_plan *x, int i)
+static bool is_meant(const fixing *f, const fixed_one *x, int i)
 {
-    return i == x->at || (!x->alone && alike(&f->list.p[i], &f->list.p[x->at]));
+    return i == x->at || (i > x->at && !x->alone && alike(&f->list.p[i], &f->list.p[x->at]));
 }
 
 // Costs with one, or all of its kind, in a state, beside what is fixed already; false: they cannot
 // be.
-static bool fix(fixing *f, const found_plan *x, const double **unary)
+static bool fix(fixing *f, const found_plan *of, const double **unary)
 {
-    for (int i = x->at; i < f->list.n; i++) {
-        const choosable *o = &f->list.p[i];
-        if (!is_meant(f, x, i)) continue;
-        const double *own = costs_in_state(f, o, x->state);
-        if (!own) return false;
-        if (f->as_it_was && o->node < 0) free_beside(f, o->tensor, unary);
-        unary[o->var] = own;
-    }
+    for (int k = 0; k < of->n; k++)
+        for (int i = of->of[k].at; i < f->list.n; i++) {
+            const choosable *o = &f->list.p[i];
+            if (!is_meant(f, &of->of[k], i)) continue;
+            const double *own = costs_in_state(f, o, of->of[k].state);
+            if (!own) return false;
+            if (f->as_it_was && o->node < 0) free_beside(f, o->tensor, unary);
+            unary[o->var] = own;
+        }
     return true;
 }
 
@@ -236,8 +243,9 @@ static bool solve_around(fixing *f, const double **unary, found_plan *out)
     int *from = HB_ARRAY(scratch, int, f->list.n + 1), n = 0;
     double states = 0;
     problem.unary = unary;
-    for (int i = out->at; i < f->list.n; i++)
-        if (is_meant(f, out, i)) from[n++] = f->list.p[i].var;
+    for (int i = 0; i < f->list.n; i++)
+        if (is_meant(f, &out->of[0], i) || (out->n > 1 && is_meant(f, &out->of[1], i)))
+            from[n++] = f->list.p[i].var;
     memcpy(out->x, f->x, sizeof *out->x * (size_t)problem.n_vars);
     ms_status status =
         ms_solve_around(&problem, f->links, from, n, SYN_FIX_REACH, SYN_FIX_NEAR, out->x, &states);
@@ -285,8 +293,17 @@ static bool is_so(const fixing *f, int at, int state, bool alone)
 
 // What is tried in turn, the next where one brings nothing: states with what is near chosen again,
 // and with all else, until that is in vain once; updates and other ops; each alone, not all of its
-// kind together, as there are many of them.
-typedef enum { STATES, STATES_ANYWHERE, UPDATES, OPS, STATES_ALONE, UPDATES_ALONE, N_PHASES } phase;
+// kind together, as there are many of them; two states at once.
+typedef enum {
+    STATES,
+    STATES_ANYWHERE,
+    UPDATES,
+    OPS,
+    STATES_ALONE,
+    UPDATES_ALONE,
+    STATES_TOGETHER,
+    N_PHASES
+} phase;
 
 static bool is_alone(phase x)
 {
@@ -304,7 +321,7 @@ static void search_all(fixing *f, phase x)
         if ((alone ? o->n_alike == 1 : o->n_alike == 0) || o->sort != of) continue;
         for (int i = 0; i < o->n && !enough(f); i++)
             if (!is_so(f, k, i, alone))
-                search_fixed(f, (found_plan){.at = k, .state = i, .alone = alone});
+                search_fixed(f, (found_plan){.of = {{k, i, alone}}, .n = 1});
     }
 }
 
@@ -392,13 +409,34 @@ static void fix_others(fixing *f, double sec)
         if (f->found.p[i].round == f->round && f->found.p[i].sec < sec) of[n++] = f->found.p[i];
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster);
     for (int i = 0; i < n && !enough(f); i++) {
-        bool again = i == 0 || done[of[i].at];
-        done[of[i].at] = true;
+        int at = of[i].of[0].at;
+        bool again = i == 0 || done[at];
+        done[at] = true;
         if (again) continue;
-        search_fixed(f, (found_plan){.at = of[i].at, .state = of[i].state, .alone = of[i].alone});
+        search_fixed(f, (found_plan){.of = {of[i].of[0], of[i].of[1]}, .n = of[i].n});
         (void)simulate_found(f);
     }
     hb_arena_free(scratch);
+}
+
+// Two states at once, where neither brings anything by itself: of those that come nearest.
+static void search_together(fixing *f)
+{
+    fixed_one near[SYN_FIX_TOGETHER];
+    int n = 0;
+    if (f->found.n > 1) qsort(f->found.p, (size_t)f->found.n, sizeof *f->found.p, faster);
+    for (int i = 0; i < f->found.n && n < SYN_FIX_TOGETHER; i++) {
+        const found_plan *x = &f->found.p[i];
+        const fixed_one *of = &x->of[0];
+        if (isinf(x->sec) || x->n > 1 || f->list.p[of->at].sort != KEPT) continue;
+        if (!is_so(f, of->at, of->state, of->alone)) near[n++] = *of;
+    }
+    f->anywhere = false;
+    f->round++;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i && !enough(f); k++)
+            if (near[i].at != near[k].at)
+                search_fixed(f, (found_plan){.of = {near[i], near[k]}, .n = 2});
 }
 
 // Were states fixed in the same plan, as another search found it? On other devices it is another.
@@ -595,7 +633,10 @@ static void fix_in_turn(fixing *f, double begin, phase n)
     bool vain = false; // all else was chosen again, and no plan was better
     for (phase x = STATES; x < n && !enough(f);) {
         double sec = f->best.sec;
-        search_all(f, x);
+        if (x == STATES_TOGETHER)
+            search_together(f);
+        else
+            search_all(f, x);
         bool better = simulate_found(f);
         if (better) fix_others(f, sec);
         bool much = f->best.sec < sec * (1 - SYN_FIX_GAIN);
