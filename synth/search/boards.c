@@ -9,6 +9,11 @@ bool pool_few_starts(const pool *p)
     return ir_step_nodes(p->g) > SYN_MANY_NODES;
 }
 
+bool pool_is_long(const pool *p)
+{
+    return pool_few_starts(p) || p->g->few_of || p->work > SYN_WORK_MORE * SYN_WORK;
+}
+
 bool pool_is_large(const pool *p)
 {
     return ir_step_nodes(p->g) > SYN_LARGE;

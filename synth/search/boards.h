@@ -8,6 +8,7 @@
 
 bool pool_few_starts(const pool *p); // ratios start from the better of two plans alone
 bool pool_is_large(const pool *p);   // few layers were searched before
+bool pool_is_long(const pool *p);    // it took too long by now for more of what gains little
 
 // Another board on a mesh; none if that is NULL.
 void pool_add_board(pool *p, syn_mesh *mesh);

@@ -362,17 +362,11 @@ static void drop_devices(pool *p)
     }
 }
 
-// Did a search take so long by now that it is not worth others of its kind?
-static bool is_long(const pool *p)
-{
-    return pool_few_starts(p) || p->g->few_of || p->work > SYN_WORK_MORE * SYN_WORK;
-}
-
 // Each mesh of all devices that is not far behind, as if it were the only one: what the best plan
 // of the other takes, and its price on memory, ended some of its searches.
 static void each_mesh_alone(pool *p)
 {
-    if (!p->best.program || p->n_whole != 2 || is_long(p)) return;
+    if (!p->best.program || p->n_whole != 2 || pool_is_long(p)) return;
     for (int i = 0; i < p->n_whole && !pool_out_of_time(p); i++) {
         double sec = p->boards.p[i]->best;
         if (sec > 0 && sec < SYN_FIX_FIRST_FAR * p->best.sec) explore_alone(p, i, 1);
@@ -494,7 +488,7 @@ static void look_beyond(pool *p)
 {
     static const double price[] = {SYN_KICK_PRICES}, share[] = {SYN_KICK_SHARES};
     enum { prices = sizeof price / sizeof *price, all = prices * sizeof share / sizeof *share };
-    if (!p->best.program || is_long(p)) return;
+    if (!p->best.program || pool_is_long(p)) return;
     if (p->best.sec > SYN_FIX_BEHIND * others_unfinished(p, HUGE_VAL)) return;
     const candidate from = p->best;
     double seen[all];
@@ -620,7 +614,7 @@ static void finish_meshes(pool *p)
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         candidate best = p->best;
         if (of[i].sec > far * (early ? before : pool_best_known(p))) break;
-        p->ahead = is_long(p) ? best.sec : fmax(before, best.sec);
+        p->ahead = pool_is_long(p) ? best.sec : fmax(before, best.sec);
         p->aside[0] = best.arena;
         finish_with_discounts(p, of[i]);
         if (best.sec <= p->best.sec) p->best = best;

@@ -474,7 +474,7 @@ static bool simulate_first(fixing *f, const found_plan *x, double sec)
     f->best.sec = p->best.sec;
     f->x = x->x;
     settle(f, own);
-    return c.sec < sec * SYN_FIX_FAR;
+    return c.sec < sec * SYN_FIX_NEARER;
 }
 
 // The state of a tensor in another space; -1: it has none.
@@ -658,7 +658,10 @@ bool pool_fix_states(pool *p, fix_way way)
     static const phase phases[] = {STATES_ANYWHERE, N_PHASES, STATES_ALONE};
     const syn_program *before = p->best.program;
     double begin = p->work;
-    fixing f = {.p = p, .best = p->best, .s = p->best.space, .far = SYN_FIX_FAR};
+    fixing f = {.p = p,
+                .best = p->best,
+                .s = p->best.space,
+                .far = pool_is_long(p) ? SYN_FIX_NEARER : SYN_FIX_FAR};
     const cost_timeline *t = &f.best.timeline;
     // Where nothing is sent all devices do the same.
     bool same = before && t->comm <= 0 && before->mesh->n_ranks > 1,
