@@ -3,9 +3,9 @@
 //   hapc examples/bert-tiny/graph.json clusters/laptop2.yaml -o bert-tiny@laptop2 -q
 //
 //   ranks      0 cpu4, 1 cpu3
-//   predicted  4.58 ms a step: 4.52 computing or idle, 0.514 communication, of it 0.459 hidden; at
+//   predicted  4.58 ms a step: 4.51 computing or idle, 0.501 communication, of it 0.431 hidden; at
 //              least 3.99; by datasheet formulas
-//   memory     3.50 MiB, 2.63 MiB on {cpu4, cpu3}
+//   memory     3.47 MiB, 2.58 MiB on {cpu4, cpu3}
 //   input      graph 5ffbb2b756fd80f4, cluster 8851bf650c8a0795; strategy auto
 //
 // Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] is whole on
@@ -19,19 +19,20 @@
 // Cuts: axis of the mesh, size, entries of each coordinate; and who chose them.
 static const hap_cuts cuts[] = {
     HAP_CUT("rows",    0,   8,   5,   3),                     // compute
-    HAP_CUT("cut_32",  0,  32,  20,  12),                     // compute
-    HAP_CUT("vocab",   0, 199, 117,  82),                     // compute
+    HAP_CUT("cut_32",  0,  32,  17,  15),                     // compute
+    HAP_CUT("vocab",   0, 199, 111,  88),                     // compute
     HAP_CUT("cut_64",  0,  64,  37,  27),                     // compute
+    HAP_CUT("cut_16",  0,  16,   9,   7),                     // compute
     HAP_CUT("cut_192", 0, 192, 110,  82),                     // compute
 };
 
 #include "buffers.h"
 
 static void embeddings_forward(hap_rank *r), encoder_layer_forward(hap_rank *r, int i),
-    loss_forward(hap_rank *r), loss_backward(hap_rank *r),
+    cls_predictions_forward(hap_rank *r), loss_backward(hap_rank *r),
     encoder_layer_backward(hap_rank *r, int i), embeddings_backward(hap_rank *r),
-    update(hap_rank *r), encoder_layer_update(hap_rank *r, int i), update_2(hap_rank *r),
-    encoder_layer_wait(hap_rank *r, int i);
+    update(hap_rank *r), encoder_layer_update(hap_rank *r, int i), convert(hap_rank *r),
+    update_2(hap_rank *r), encoder_layer_wait(hap_rank *r, int i);
 
 int main(int argc, char **argv)
 {
@@ -43,21 +44,22 @@ int main(int argc, char **argv)
     declare_buffers(r); // buffers.h
 
     while (hap_next_step(r)) {
-        embeddings_forward(r);                                //                               0.055
+        embeddings_forward(r);                                //                               0.052
         for (int i = 0; i < 3; i++)
             encoder_layer_forward(r, i);                      //                                1.23
-        loss_forward(r);                                      //                               0.166
+        cls_predictions_forward(r);                           //                               0.164
         loss_backward(r);                                     //                               0.303
         for (int i = 2; i >= 0; i--)
             encoder_layer_backward(r, i);                     //                                2.44
-        embeddings_backward(r);                               //                               0.063
+        embeddings_backward(r);                               //                               0.064
         update(r);                                            //                               0.031
         for (int i = 0; i < 3; i++)
             encoder_layer_update(r, i);                       //                               0.263
-        update_2(r);                                          //                               0.014
+        convert(r);
+        update_2(r);                                          //                               0.018
         for (int i = 0; i < 3; i++)
             encoder_layer_wait(r, i);
-        hap_wait(r, cls_predictions_transform_dense_weight_ready); // 0.004 hidden
+        hap_wait(r, loss_all_ready);                          // 0.006 hidden
     }
     return hap_finish(r);
 }
@@ -65,13 +67,10 @@ int main(int argc, char **argv)
 static void embeddings_forward(hap_rank *r)
 {
     // embeddings
-    hap_cut(r, input_ids_by_rows, input_ids);                 // whole -> @rows  [8@rows 32]   0.001
     op_embedding(r, embeddings_word_embeddings, embeddings_word_embeddings_weight,
-        input_ids_by_rows);                                   // y = a[b]  [8@rows 32 64]      0.007
-    hap_cut(r, embeddings_token_type_embeddings_const_by_rows,
-        embeddings_token_type_embeddings_const);              // whole -> @rows  [8@rows 32]   0.001
+        input_ids);                                           // y = a[b]  [8@rows 32 64]      0.007
     op_embedding(r, embeddings_token_type_embeddings, embeddings_token_type_embeddings_weight,
-        embeddings_token_type_embeddings_const_by_rows);      // y = a[b]  [8@rows 32 64]      0.007
+        embeddings_token_type_embeddings_const);              // y = a[b]                      0.007
     op_add(r, embeddings_add, embeddings_word_embeddings,
         embeddings_token_type_embeddings);                    // y = a + b                     0.011
     op_embedding(r, embeddings_position_embeddings, embeddings_position_embeddings_weight,
@@ -133,7 +132,7 @@ static void encoder_layer_forward(hap_rank *r, int i)
         1e-12);                                               // [8@rows 32 64]                0.008
 }
 
-static void loss_forward(hap_rank *r)
+static void cls_predictions_forward(hap_rank *r)
 {
     // cls.predictions
     op_linear(r, cls_predictions_transform_dense, encoder_layer_output_LayerNorm[3],
@@ -155,31 +154,28 @@ static void loss_forward(hap_rank *r)
     // ce_sum
     op_row_max(r, ce_sum_max, cls_predictions_decoder);       // y = max x  [8@rows 32]        0.011
     op_row_expsum(r, ce_sum_expsum, cls_predictions_decoder, ce_sum_max); //                   0.011
-    hap_cut(r, labels_by_rows, labels);                       // whole -> @rows                0.001
-    op_target_logit(r, ce_sum_target, cls_predictions_decoder, labels_by_rows, -100); //       0.001
-    op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, labels_by_rows, -100); //  0.001
-    hap_event *e_ce_sum_all = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 1, &ce_sum_all, &ce_sum,
-        NULL);                                                // + -> whole  []  4 B           0.010
+    op_target_logit(r, ce_sum_target, cls_predictions_decoder, labels, -100); // y = a[label]  0.001
+    op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, labels, -100); // []+      0.001
+
+    // count
     op_count(r, count, labels, -100);                         // y = count x                   0.001
-    hap_wait(r, e_ce_sum_all);
-    op_div(r, loss, ce_sum_all, count);                       // y = a / b                     0.001
+    hap_wait(r, coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 1, &count_all, &count, NULL)); // 0.010
+    op_div(r, loss, ce_sum, count_all);                       // y = a / b  []+                0.001
 }
 
 static void loss_backward(hap_rank *r)
 {
     // loss
     op_full(r, loss_seed, (hap_ints){0, NULL}, 1, HAP_F32);   // y = 1  []                     0.001
-    op_div(r, loss_da, loss_seed, count);                     // y = a / b                     0.001
-    op_ce_bwd(r, ce_sum_dx, cls_predictions_decoder, ce_sum_max, ce_sum_expsum, labels_by_rows,
-        loss_da, -100);                                       // [8@rows 32 199]               0.021
+    op_div(r, loss_da, loss_seed, count_all);                 // y = a / b                     0.001
+    op_ce_bwd(r, ce_sum_dx, cls_predictions_decoder, ce_sum_max, ce_sum_expsum, labels, loss_da,
+        -100);                                                // [8@rows 32 199]               0.021
 
     // cls.predictions
     op_linear(r, cls_predictions_decoder_dx, ce_sum_dx, embeddings_word_embeddings_weight, NULL,
         HAP_NN);                                              // y = a b  [8@rows 32 64]       0.086
     op_linear_dw(r, cls_predictions_decoder_dw, ce_sum_dx,
         cls_predictions_transform_LayerNorm);                 // y = sum rows a' b  [199 64]+  0.086
-    cls_predictions_decoder_dw_by_vocab_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED,
-        1, &cls_predictions_decoder_dw_by_vocab, &cls_predictions_decoder_dw, NULL); //        0.017
     op_sum(r, cls_predictions_decoder_db, ce_sum_dx, HAP_INTS(0, 1), false); // [199]+         0.011
     op_norm_bwd_stats(r, cls_predictions_transform_LayerNorm_sum_u,
         cls_predictions_transform_LayerNorm_sum_ux, cls_predictions_decoder_dx,
@@ -202,10 +198,6 @@ static void loss_backward(hap_rank *r)
         HAP_NN);                                              // y = a b                       0.028
     op_linear_dw(r, cls_predictions_transform_dense_dw,
         cls_predictions_transform_transform_act_fn_dx, encoder_layer_output_LayerNorm[3]); //  0.028
-    cls_predictions_transform_dense_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0),
-        FORM_SENDRECV, 1, &cls_predictions_transform_dense_dw_cut,
-        &cls_predictions_transform_dense_dw,
-        cls_predictions_transform_dense_dw_cut_scratch);      // + -> @cut_64  16.0 KiB        0.010
     op_sum(r, cls_predictions_transform_dense_db, cls_predictions_transform_transform_act_fn_dx,
         HAP_INTS(0, 1), false);                               // y = sum x  [64]+              0.004
 }
@@ -283,7 +275,7 @@ static void encoder_layer_backward(hap_rank *r, int i)
         encoder_layer_output_LayerNorm[i]);                   // y = sum rows a' b  [64 64]+   0.028
     encoder_layer_attention_self_value_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
         FORM_PADDED, 1, &b->attention_self_value_dw_cut, &b->attention_self_value_dw,
-        b->attention_self_value_dw_cut_scratch);              // + -> @cut_64  16.0 KiB        0.012
+        b->attention_self_value_dw_cut_scratch);              // + -> @cut_16  16.0 KiB        0.012
     op_sum(r, b->attention_self_value_db, b->attention_self_reshape_3_dx, HAP_INTS(0, 1), false);
     op_transpose(r, b->attention_self_transpose_2_dx, b->attention_self_sdpa_dk,
         HAP_INTS(0, 2, 1, 3));                                // y = x'  [8@rows 32 4 16]      0.007
@@ -321,16 +313,22 @@ static void embeddings_backward(hap_rank *r)
         embeddings_add_2, embeddings_LayerNorm_sum, embeddings_LayerNorm_m2,
         embeddings_LayerNorm_sum_u, embeddings_LayerNorm_sum_ux, embeddings_LayerNorm_weight,
         1e-12);                                               // [8@rows 32 64]                0.011
-    hap_event *e_embeddings_LayerNorm_dx_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &embeddings_LayerNorm_dx_all, &embeddings_LayerNorm_dx, NULL); // 64.0 KiB             0.015
     op_norm_bwd_params(r, embeddings_LayerNorm_dw, embeddings_LayerNorm_db,
         encoder_layer_attention_self_query_dsum[0], embeddings_add_2, embeddings_LayerNorm_sum,
         embeddings_LayerNorm_m2, 1e-12);                      // y, y1 = dweight, dbias  [64]+ 0.008
+    op_sum(r, embeddings_add_2_fold1, embeddings_LayerNorm_dx, HAP_INTS(0), true); //          0.005
+    op_embedding_bwd(r, embeddings_position_embeddings_dw, embeddings_add_2_fold1,
+        embeddings_position_embeddings_const, 32);            // y[b] += a  [32 64]+           0.003
+    embeddings_position_embeddings_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_SENDRECV, 1, &embeddings_position_embeddings_dw_cut,
+        &embeddings_position_embeddings_dw, embeddings_position_embeddings_dw_cut_scratch); // 0.007
+    op_embedding_bwd(r, embeddings_token_type_embeddings_dw, embeddings_LayerNorm_dx,
+        embeddings_token_type_embeddings_const, 2);           // y[b] += a  [2 64]+            0.004
     hap_tensor *const to[] = {cls_predictions_decoder_db_all,
         cls_predictions_transform_LayerNorm_dw_all, cls_predictions_transform_LayerNorm_db_all,
-        cls_predictions_transform_dense_db_all, encoder_layer[2].output_LayerNorm_dw_all,
-        encoder_layer[2].output_LayerNorm_db_all, encoder_layer[2].output_dense_db_all,
-        encoder_layer[2].t_intermediate_dense_db_all,
+        cls_predictions_transform_dense_dw_all, cls_predictions_transform_dense_db_all,
+        encoder_layer[2].output_LayerNorm_dw_all, encoder_layer[2].output_LayerNorm_db_all,
+        encoder_layer[2].output_dense_db_all, encoder_layer[2].t_intermediate_dense_db_all,
         encoder_layer[2].attention_output_LayerNorm_dw_all,
         encoder_layer[2].attention_output_LayerNorm_db_all,
         encoder_layer[2].attention_output_dense_db_all,
@@ -350,12 +348,12 @@ static void embeddings_backward(hap_rank *r)
         encoder_layer[0].attention_output_dense_db_all,
         encoder_layer[0].attention_self_value_db_all, encoder_layer[0].attention_self_key_db_all,
         encoder_layer[0].attention_self_query_db_all, embeddings_LayerNorm_dw_all,
-        embeddings_LayerNorm_db_all};
+        embeddings_LayerNorm_db_all, embeddings_token_type_embeddings_dw_all};
     hap_tensor *const from[] = {cls_predictions_decoder_db, cls_predictions_transform_LayerNorm_dw,
-        cls_predictions_transform_LayerNorm_db, cls_predictions_transform_dense_db,
-        encoder_layer[2].output_LayerNorm_dw, encoder_layer[2].output_LayerNorm_db,
-        encoder_layer[2].output_dense_db, encoder_layer[2].t_intermediate_dense_db,
-        encoder_layer[2].attention_output_LayerNorm_dw,
+        cls_predictions_transform_LayerNorm_db, cls_predictions_transform_dense_dw,
+        cls_predictions_transform_dense_db, encoder_layer[2].output_LayerNorm_dw,
+        encoder_layer[2].output_LayerNorm_db, encoder_layer[2].output_dense_db,
+        encoder_layer[2].t_intermediate_dense_db, encoder_layer[2].attention_output_LayerNorm_dw,
         encoder_layer[2].attention_output_LayerNorm_db, encoder_layer[2].attention_output_dense_db,
         encoder_layer[2].attention_self_value_db, encoder_layer[2].attention_self_key_db,
         encoder_layer[2].attention_self_query_db, encoder_layer[1].output_LayerNorm_dw,
@@ -368,44 +366,43 @@ static void embeddings_backward(hap_rank *r)
         encoder_layer[0].t_intermediate_dense_db, encoder_layer[0].attention_output_LayerNorm_dw,
         encoder_layer[0].attention_output_LayerNorm_db, encoder_layer[0].attention_output_dense_db,
         encoder_layer[0].attention_self_value_db, encoder_layer[0].attention_self_key_db,
-        encoder_layer[0].attention_self_query_db, embeddings_LayerNorm_dw, embeddings_LayerNorm_db};
-    cls_predictions_decoder_db_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 36, to,
-        from, NULL);                                          // + -> whole  [199]  11.0 KiB   0.013
-    hap_wait(r, e_embeddings_LayerNorm_dx_all);
-    op_sum(r, embeddings_add_2_fold1, embeddings_LayerNorm_dx_all, HAP_INTS(0), true); //      0.009
-    op_embedding_bwd(r, embeddings_position_embeddings_dw, embeddings_add_2_fold1,
-        embeddings_position_embeddings_const, 32);            // y[b] += a  [32@cut_32 64]     0.002
-    op_embedding_bwd(r, embeddings_token_type_embeddings_dw, embeddings_LayerNorm_dx_all,
-        embeddings_token_type_embeddings_const, 2);           // y[b] += a  [2 64]             0.008
-    op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx_all, input_ids,
-        199);                                                 // y[b] += a  [199@vocab 64]     0.010
-    hap_wait(r, cls_predictions_decoder_dw_by_vocab_ready);   // 0.017 hidden
-    op_add(r, embeddings_word_embeddings_dsum, cls_predictions_decoder_dw_by_vocab,
-        embeddings_word_embeddings_dw);                       // y = a + b                     0.008
+        encoder_layer[0].attention_self_query_db, embeddings_LayerNorm_dw, embeddings_LayerNorm_db,
+        embeddings_token_type_embeddings_dw};
+    cls_predictions_decoder_db_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 38, to,
+        from, NULL);                                          // + -> whole  [199]  27.5 KiB   0.017
+    op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx, input_ids,
+        199);                                                 // y[b] += a  [199 64]+          0.009
+    op_add(r, embeddings_word_embeddings_dsum, cls_predictions_decoder_dw,
+        embeddings_word_embeddings_dw);                       // y = a + b                     0.017
+    embeddings_word_embeddings_dsum_by_vocab_ready = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_GROUPED, 1, &embeddings_word_embeddings_dsum_by_vocab,
+        &embeddings_word_embeddings_dsum, NULL);              // + -> @vocab  49.8 KiB         0.017
 }
 
 static void update(hap_rank *r)
 {
     hap_cut(r, embeddings_word_embeddings_weight_by_vocab,
         embeddings_word_embeddings_weight);                   // [199@vocab 64]                0.005
+    hap_wait(r, embeddings_word_embeddings_dsum_by_vocab_ready);
     op_adam(r, embeddings_word_embeddings_weight_by_vocab, embeddings_word_embeddings_weight_m,
-        embeddings_word_embeddings_weight_v, embeddings_word_embeddings_dsum, NULL, 1, 0.9, 0.95,
-        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.017
+        embeddings_word_embeddings_weight_v, embeddings_word_embeddings_dsum_by_vocab, NULL, 1, 0.9,
+        0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c            0.017
     embeddings_word_embeddings_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
         &embeddings_word_embeddings_weight, &embeddings_word_embeddings_weight_by_vocab,
         NULL);                                                // @vocab -> whole  49.8 KiB     0.012
+    hap_wait(r, cls_predictions_decoder_db_all_ready);        // 0.017 hidden
     op_adam(r, embeddings_token_type_embeddings_weight, embeddings_token_type_embeddings_weight_m,
-        embeddings_token_type_embeddings_weight_v, embeddings_token_type_embeddings_dw, NULL, 1,
+        embeddings_token_type_embeddings_weight_v, embeddings_token_type_embeddings_dw_all, NULL, 1,
         0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c  [2 64]    0.001
     hap_cut(r, embeddings_position_embeddings_weight_cut,
         embeddings_position_embeddings_weight);               // [32@cut_32 64]                0.002
+    hap_wait(r, embeddings_position_embeddings_dw_cut_ready); // 0.007 hidden
     op_adam(r, embeddings_position_embeddings_weight_cut, embeddings_position_embeddings_weight_m,
-        embeddings_position_embeddings_weight_v, embeddings_position_embeddings_dw, NULL, 1, 0.9,
-        0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c            0.004
+        embeddings_position_embeddings_weight_v, embeddings_position_embeddings_dw_cut, NULL, 1,
+        0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c            0.004
     embeddings_position_embeddings_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV,
         1, &embeddings_position_embeddings_weight, &embeddings_position_embeddings_weight_cut,
         NULL);                                                // @cut_32 -> whole  8.00 KiB    0.006
-    hap_wait(r, cls_predictions_decoder_db_all_ready);        // 0.013 hidden
     op_adam(r, embeddings_LayerNorm_weight, embeddings_LayerNorm_weight_m,
         embeddings_LayerNorm_weight_v, embeddings_LayerNorm_dw_all, NULL, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c  [64]      0.001
@@ -446,7 +443,7 @@ static void encoder_layer_update(hap_rank *r, int i)
         0.1, true);                                           // a -= lr b / sqrt c            0.006
     encoder_layer_attention_self_value_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
         FORM_SENDRECV, 1, &b->attention_self_value_weight, &b->attention_self_value_weight_cut,
-        b->attention_self_value_weight_scratch);              // @cut_64 -> whole  16.0 KiB    0.010
+        b->attention_self_value_weight_scratch);              // @cut_16 -> whole  16.0 KiB    0.010
     op_adam(r, b->attention_self_value_bias, b->attention_self_value_bias_m,
         b->attention_self_value_bias_v, b->attention_self_value_db_all, NULL, 1, 0.9, 0.95, 1e-08,
         0, true);                                             // a -= lr b / sqrt c  [64]      0.001
@@ -493,17 +490,17 @@ static void encoder_layer_update(hap_rank *r, int i)
         b->output_LayerNorm_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c 0.001
 }
 
+static void convert(hap_rank *r)
+{
+    loss_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 1, &loss_all, &loss,
+        NULL);                                                // + -> whole  []  4 B           0.010
+}
+
 static void update_2(hap_rank *r)
 {
-    hap_cut(r, cls_predictions_transform_dense_weight_cut,
-        cls_predictions_transform_dense_weight);              // [64@cut_64 64]                0.002
-    hap_wait(r, cls_predictions_transform_dense_dw_cut_ready); // 0.010 hidden
-    op_adam(r, cls_predictions_transform_dense_weight_cut, cls_predictions_transform_dense_weight_m,
-        cls_predictions_transform_dense_weight_v, cls_predictions_transform_dense_dw_cut, NULL, 1,
-        0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c            0.006
-    cls_predictions_transform_dense_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV,
-        1, &cls_predictions_transform_dense_weight, &cls_predictions_transform_dense_weight_cut,
-        NULL);                                                // @cut_64 -> whole  16.0 KiB    0.007
+    op_adam(r, cls_predictions_transform_dense_weight, cls_predictions_transform_dense_weight_m,
+        cls_predictions_transform_dense_weight_v, cls_predictions_transform_dense_dw_all, NULL, 1,
+        0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c  [64 64]   0.013
     op_adam(r, cls_predictions_transform_dense_bias, cls_predictions_transform_dense_bias_m,
         cls_predictions_transform_dense_bias_v, cls_predictions_transform_dense_db_all, NULL, 1,
         0.9, 0.95, 1e-08, 0, true);                           // a -= lr b / sqrt c  [64]      0.001

@@ -132,7 +132,7 @@ START_TEST(data_parallel)
 {
     hb_arena *a = hb_arena_new();
     device d[4] = {{4, 400, 20, 5, 0}, {4, 400, 20, 5, 0}, {1, 100, 20, 5, 0}, {1, 100, 20, 5, 0}};
-    world w = found(a, small_mlp(a, 16384, 3, (int64_t[]){64, 64, 64, 16}),
+    world w = found(a, small_mlp(a, 32768, 3, (int64_t[]){48, 48, 48, 16}),
                     in_world(_i, small_cluster(a, 1, 4, d, 0, 0)));
     const syn_state *x = fact_state(w.p, "x");
     ck_assert(fact_batch_cut(w.p, fact_value(w.p, "x"), x, 0));
@@ -415,7 +415,7 @@ START_TEST(head_parallel)
     hb_arena *a = hb_arena_new();
     device d[3] = {{4, 400, 50, 5, 0}, {4, 400, 50, 5, 0}, {2, 200, 50, 5, 0}};
     small_transformer m = {.batch = 1,
-                           .tokens = 512,
+                           .tokens = 384,
                            .width = 256,
                            .heads = 8,
                            .hidden = 1024,
@@ -448,7 +448,7 @@ START_TEST(query_parallel)
     alike(d, 4, (device){20, 1000, 100, 2, 0});
     small_transformer m = {.batch = 1,
                            .tokens = 32768,
-                           .width = 512,
+                           .width = 640,
                            .heads = 2,
                            .hidden = 1024,
                            .vocabulary = 64,
@@ -495,8 +495,8 @@ START_TEST(sufficient_factors)
     device d[2];
     alike(d, 2, (device){0.0317, 300, 0.102, 21.2, 0});
     ir_graph *g =
-        graph_text(a, "x: input f32 32 1 16 240\ny: input i64 32\nw0: param f32 240 128\n"
-                      "w1: param f32 128 224\nw2: param f32 224 16\n"
+        graph_text(a, "x: input f32 32 1 16 240\ny: input i64 32\nw0: param f32 240 256\n"
+                      "w1: param f32 256 224\nw2: param f32 224 16\n"
                       "s = sdpa(x, x, x)\nz = sum(s) dims=1,2\nf = linear(z, w0)\ng = gelu(f)\n"
                       "f1 = linear(g, w1)\ng1 = gelu(f1)\nh = linear(g1, w2)\n"
                       "ce = ce_sum(h, y)\nn = count(y)\ntotal = div(ce, n)\nloss total\n");
