@@ -1,5 +1,5 @@
-"""Experts chosen by tokens on four GPUs, equal and with half of them on 64 SMs (emulated): Mixtral beside PyTorch
-FSDP2, and, with experts on ranks of their own, what hides of the rows that go to them."""
+"""Experts chosen by tokens: Mixtral on four GPUs, equal and with half of them on 64 SMs (emulated), beside PyTorch FSDP2;
+and, on two or more, with one expert crowded and experts on ranks of their own."""
 
 import json
 import os
@@ -68,20 +68,25 @@ def of_trace(path):
 
 
 def traced(m, model, folder, cuda):
-    """`of_trace` of the plan's run, or None."""
-    events = m.path("experts.trace.json")
+    """`of_trace` of the plan's run, whose trace is kept with the logs; or None."""
+    events = m.path(f"{model}.trace.{cuda}.txt")
     go(m, f"{model}.traced.{cuda}", folder, "--steps", "14", "--trace", events, "--seed", "1", *models.inputs(m, model),
        cuda=cuda, limit=90)
-    if not os.path.exists(events):
-        return None
-    found = of_trace(events)
-    os.remove(events)
-    return found
+    return of_trace(events) if os.path.exists(events) else None
+
+
+def told(what, found):
+    """Prints of a traced run what its ranks compute and where the fullest is idle."""
+    step, computes, _, idle = found
+    longest = sorted(idle.items(), key=lambda x: -x[1])[:12]
+    print(f"    {what}, a traced step of {step:.1f} ms: ranks compute {' '.join(f'{x:.1f}' for x in computes)} ms; the "
+          f"fullest is idle {sum(idle.values()):.2f} ms: "
+          + ", ".join(f"{ms:.2f} {coll or 'without a collective'}" for coll, ms in longest), flush=True)
 
 
 def parallel(m, model, what, cluster, first):
     """Experts on ranks of their own: right beside the losses `first`, and its step beside what the rank with most
-    to do computes. That is what its calls take one by one: a pair's matmuls have no time of their own in a trace."""
+    to do computes. That is what its calls take one by one, with no transfer beside them."""
     found = planned_fsdp(m, model, f"{what}, experts apart", cluster, "auto", "--expert-room", str(ROOM), *PARALLEL)
     if not found:
         return
@@ -89,19 +94,34 @@ def parallel(m, model, what, cluster, first):
     apart, paired = traced(m, model, folder, "pairs=off"), traced(m, model, folder, "pairs=on")
     if not apart:
         return
-    step, computes, _, idle = apart
-    line(m, f"hapc {model}, {what}, half of the tokens choose one expert, experts apart: {ms:.2f} ms/step, "
-            f"{ms / max(computes):.3f} of what the fullest rank computes (1.15 is asked; ms by rank "
+    step, computes, _, _ = apart
+    line(m, f"hapc {model}, {m.gpus} GPUs, {what}, half of the tokens choose one expert, experts apart: {ms:.2f} "
+            f"ms/step, {ms / max(computes):.3f} of what the fullest rank computes (1.15 is asked; ms by rank "
             f"{' '.join(f'{x:.1f}' for x in computes)} of a traced step of {step:.1f} without pairs), "
             f"#wrong {wrong(first, losses)}")
-    longest = sorted(idle.items(), key=lambda x: -x[1])[:8]
-    print("    the fullest rank is idle, ms: " + ", ".join(f"{ms:.2f} {what or 'without a collective'}" for what, ms in longest))
-    for name, (took, hid) in sorted(paired[2].items()) if paired else ():
-        line(m, f"    {name}: {took / len(computes):.2f} ms a rank, {100 * hid:.0f} % hidden behind other calls")
+    told("without pairs", apart)
+    if not paired:
+        return
+    told("with pairs", paired)
+    for name, (took, hid) in sorted(paired[2].items()):
+        line(m, f"    {name}: {took / len(computes):.2f} ms a rank, of a pair with its matmuls, waiting included; "
+                f"{100 * hid:.0f} % hidden, {(1 - hid) * took / len(computes):.2f} ms not")
+
+
+def crowded(m):
+    """Mixtral of 4 layers, 4 x 1024 a GPU, one expert crowded, experts apart: 1.15 x what the fullest rank computes is asked"""
+    if m.gpus < 2:
+        print("crowded: wants 2 GPUs")
+        return
+    model = MIXTRAL[m.backend] + "_crowd"
+    what, cluster = clusters(m)[0]
+    stay = planned_fsdp(m, model, f"{what}, crowded", cluster, "auto")
+    if stay:
+        parallel(m, model, what, cluster, stay[2])
 
 
 def mixtral(m):
-    """Mixtral of 4 layers, 16 x 1024, bf16, beside FSDP2 with grouped_mm (1.3 is asked); one expert crowded"""
+    """Mixtral of 4 layers, 16 x 1024, bf16, beside FSDP2 with grouped_mm (1.3 is asked); then `crowded`"""
     if m.gpus < 4:
         print("mixtral: wants 4 GPUs")
         return
@@ -112,7 +132,4 @@ def mixtral(m):
         best = [ms for (where, _), ms in theirs.items() if where == what]
         if found and best:
             line(m, f"Mixtral, {what} devices: {min(best) / found[0]:.2f} times as fast as FSDP2 ({min(best):.1f} ms)")
-    what, cluster = clusters(m)[0]
-    stay = planned_fsdp(m, f"{model}_crowd", f"{what}, crowded", cluster, "auto")
-    if stay:
-        parallel(m, f"{model}_crowd", what, cluster, stay[2])
+    crowded(m)
