@@ -64,7 +64,7 @@ def planned_model(name, model, cluster, sec, goal):
                    f".venv/bin/python bench/torch/model_graph.py {model} build-release/{model}.json 64 && ")  # fmt: skip
 
 
-GPU = "bench/gpu --steps 30 --seconds 575"
+GPU = "bench/gpu --steps 30 --seconds {seconds}"
 SPEED = f"{GPU} --gpus 1 torch speed --models"
 
 RUNS = [
@@ -126,6 +126,13 @@ RUNS = [
     Run("gpu", f"{GPU} --gpus 1 tile", [
         Claim("tile kernel / cuBLASLt, list", r"\A(?:.|\n)*?\nlist: .*?mean ([\d.]+)", 0.989, MORE, 0.96),
         Claim("tile kernel / cuBLASLt, models", r"\A(?:.|\n)*?\nmodels: .*?mean ([\d.]+)", 0.968, MORE),
+    ]),
+    Run("gpu2", f"{GPU} --gpus 2 expert-grads crowded", [
+        Claim("Mixtral, experts apart on two, wrong gradients", r"gradients of a step.*#wrong (\d+)", 0, LESS, 0),
+        Claim("Mixtral, one of them crowded, ms a step", r"half of the tokens .*experts apart: ([\d.]+) ms/step", 128.5),
+        Claim("Mixtral, times what its fullest rank computes", r"experts apart: .* ms/step, ([\d.]+) of what", 1.060, LESS,
+              1.15),
+        Claim("Mixtral, wrong losses", r"losses fell by.*#wrong (\d+)", 0, LESS, 0),
     ]),
     Run("gpu2", f"{GPU} --gpus 2 fsdp-torch fsdp --cluster bench/results/2026-11-21-h200x4-c.yaml "
         "--mixed bench/results/2026-11-21-h200x4-mixed.yaml", [

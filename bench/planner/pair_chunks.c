@@ -91,6 +91,15 @@ static unsigned how_of(const cost_tile_form *f, bool sums, bool by_rows, bool st
            (parts ? 32u : 0u);
 }
 
+// Chunks that any pair has: one a member, own rows first or last.
+static int plain(const team *t, int (*chunk)[3])
+{
+    const int n = t->is.coll == COST_ALL_REDUCE ? 1 : t->is.n;
+    for (int i = 0; i < n; i++)
+        chunk[i][0] = t->ag ? i : (i + 1) % n, chunk[i][1] = 1, chunk[i][2] = 0;
+    return n;
+}
+
 static void choose(team *t)
 {
     chosen best = {.form = COST_EVEN};
@@ -111,7 +120,7 @@ static void choose(team *t)
         if (x.list.n && !cost_pair_pays(&list, on, x.list.time.total, 1, most, transfer))
             x.list.n = 0;
         if (!pays && x.list.n == 0) continue;
-        if (x.n == 0) x.n = 1, x.chunk[0][0] = 0, x.chunk[0][1] = 1; // one after the other
+        if (x.n == 0) x.n = plain(t, x.chunk); // for where the list cannot run
         x.first = x.list.n && (!pays || cost_list_first(t->is.coll, x.list.time.total, x.at.total));
         double took = x.first ? x.list.time.total : x.at.total;
         if (took >= least) continue;
@@ -131,15 +140,6 @@ static void choose(team *t)
            1e3 * time.transfer);
     if (best.n) printf(" %.4f %.4f", 1e3 * best.at.total, 1e3 * best.list.time.total);
     printf("\n");
-}
-
-// Chunks that any pair has: one a member, own rows first or last.
-static int plain(const team *t, int (*chunk)[3])
-{
-    const int n = t->is.coll == COST_ALL_REDUCE ? 1 : t->is.n;
-    for (int i = 0; i < n; i++)
-        chunk[i][0] = t->ag ? i : (i + 1) % n, chunk[i][1] = 1, chunk[i][2] = 0;
-    return n;
 }
 
 static void print_list(const team *t, const cost_pair_tiles *l, int (*chunk)[3], int n, double sec)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 
@@ -40,6 +41,7 @@ MODELS = {
     "llama8b": (3, causal(2048, 0, 128256), "llama8b.json"),
     "mixtral": experts(1024, 32000, "mixtral.json"),
     "mixtral_crowd": experts(1024, 32000, "mixtral_crowd.json", True),
+    "mixtral_slim_crowd": experts(1024, 4000, "mixtral_slim_crowd.json", True),
     "mixtral_tiny": experts(32, 256, "mixtral_tiny.json"),
     "mixtral_tiny_crowd": experts(32, 256, "mixtral_tiny_crowd.json", True),
     "qwen": (16, causal(1024, 0, 151936), "qwen.json"),
@@ -91,6 +93,23 @@ def inputs(m, model, n_rows=None, what="--input"):
 def token_rows(path):
     """Of a causal language model, whose labels are its tokens."""
     return ["--input", f"input_ids={path}", "--input", f"labels={path}"]
+
+
+def on_all(m, path):
+    """A cluster file with as many devices as there are: each kind's share of them. Measured ones hold for any number."""
+    with open(path) as f:
+        text = f.read()
+    n = sum(int(x) for x in re.findall(r"count: (\d+)", text))
+    if n in (0, m.gpus):
+        return path
+    curves = re.search(r'(?m)^measured: *"?([^"\n]*)"?', text)
+    if curves:
+        shutil.copy(os.path.join(os.path.dirname(path), curves.group(1)), m.work)
+    name, kind = os.path.splitext(os.path.basename(path))
+    to = m.path(f"{name}.x{m.gpus}{kind}")
+    with open(to, "w") as f:
+        f.write(re.sub(r"count: (\d+)", lambda x: f"count: {int(x.group(1)) * m.gpus // n}", text))
+    return to
 
 
 def device_of(m):

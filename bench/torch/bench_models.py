@@ -61,11 +61,11 @@ def llama8b():
         return transformers.LlamaForCausalLM(config), causal(2048, 128256)
 
 
-def mixtral_of(wide, inside, heads, kv, words, tokens):
-    """Mixtral of 4 layers of 8 experts; on the meta device. PyTorch runs its experts by grouped_mm."""
+def mixtral_of(wide, inside, heads, kv, words, tokens, n_layers=4):
+    """Mixtral of few layers of 8 experts; on the meta device. PyTorch runs its experts by grouped_mm."""
     config = transformers.MixtralConfig(
-        vocab_size=words, hidden_size=wide, intermediate_size=inside, num_hidden_layers=layers(4), num_attention_heads=heads,
-        num_key_value_heads=kv, num_local_experts=8, num_experts_per_tok=2, max_position_embeddings=tokens,
+        vocab_size=words, hidden_size=wide, intermediate_size=inside, num_hidden_layers=layers(n_layers),
+        num_attention_heads=heads, num_key_value_heads=kv, num_local_experts=8, num_experts_per_tok=2, max_position_embeddings=tokens,
         tie_word_embeddings=False, use_cache=False)
     config._experts_implementation = "grouped_mm"
     with torch.device("meta"):
@@ -103,6 +103,12 @@ def mixtral():
 
 def mixtral_crowd():
     return crowded(*mixtral())
+
+
+def mixtral_slim_crowd():
+    """2 layers as wide, experts a quarter as deep inside, few words: 3.3 GB of gradients. Weights of experts still
+    take longer to move than rows, so that rows go to experts."""
+    return crowded(*mixtral_of(4096, 3584, 32, 8, 4000, 1024, 2))
 
 
 def mixtral_tiny():
@@ -170,8 +176,10 @@ def convnext():
 
 
 MODELS = {f.__name__: f for f in (
-    gpt2, long, bert, llama, llama8b, mixtral, mixtral_crowd, mixtral_tiny, mixtral_tiny_crowd, qwen, vit, t5, vgg19,
-    vgg_tiny, resnet50, densenet, wave_unet, convnext)}
+    gpt2, long, bert, llama, llama8b, mixtral, mixtral_crowd, mixtral_slim_crowd, mixtral_tiny, mixtral_tiny_crowd,
+    qwen, vit, t5, vgg19, vgg_tiny, resnet50, densenet, wave_unet, convnext)}
+# Learning rates other than torch_step.py's: so small that losses of two plans can be compared to the end.
+RATES = {"mixtral_crowd": 3e-7, "mixtral_tiny_crowd": 1e-4}
 
 
 def batch(inputs, rows, device="cpu"):

@@ -30,6 +30,7 @@
 #include "cuda/comm/cuda_pair_tiles.h"
 #include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_backend.h"
+#include "cuda/device/cuda_trace.h"
 #include "cuda/kernels/cuda_ops.h"
 #include "cuda/kernels/cuda_put_add.h"
 #include "cuda/kernels/cuda_shadow.h"
@@ -40,6 +41,19 @@ static void after_made(const cuda_running_pair *x, cudaStream_t s, int k, cudaEv
     for (int i = 0; i < 2 && x->list; i++)
         if (x->list->made[k][i] >= 0) cuda_put_await_made(x->put, s, x->list->made[k][i]);
     if (!x->list) cuda_pair_after(x, s, made);
+}
+
+// All matmuls as one launch.
+static void run_tiles(const cuda_running_pair *x)
+{
+    const hap_pair *p = x->p;
+    cudaStream_t s = x->b->x.stream;
+    const char *first = hap_op_names[p->op[0].op];
+    int span = cuda_trace_open(x->r, s, HAP_TRACE_COMPUTE, first, p->op_line[0]);
+    cuda_pair_tiles_run(x->r, x->tiled, x->put);
+    cuda_trace_close(x->r, span, s);
+    for (int i = 1; i < p->n_ops; i++)
+        cuda_trace_joined(x->r, span, hap_op_names[p->op[i].op], p->op_line[i]);
 }
 
 // --- the first pass ---
@@ -190,7 +204,7 @@ static void consume(const cuda_running_pair *x, cudaEvent_t done)
             cuda_pair_check(x, cuda_copy(x->s, own, p->src->data, p->src->bytes));
         cuda_pair_ok(x, cudaEventRecord(done, x->s), "cudaEventRecord");
     }
-    if (x->tiled) cuda_pair_tiles_run(x->r, x->tiled, x->put);
+    if (x->tiled) run_tiles(x);
     for (int k = 0, n, turn = 0; k < p->n_chunks && !x->tiled; k += n, turn++) {
         n = hap_joined_chunks(p, k);
         if (copies && (columns ? has_own(x, k, n) : joins_own(x, k, n)))
@@ -278,7 +292,7 @@ static void produce(const cuda_running_pair *x, cudaEvent_t done)
 {
     const hap_pair *p = x->p;
     cudaEvent_t made[HAP_PAIR_CHUNKS];
-    if (x->tiled) cuda_pair_tiles_run(x->r, x->tiled, x->put);
+    if (x->tiled) run_tiles(x);
     for (int k = 0, n, turn = 0; k < p->n_chunks; k += n, turn++) {
         n = hap_joined_chunks(p, k);
         if (!x->tiled) cuda_pair_multiply(x, k, n);
@@ -356,7 +370,7 @@ static void produce_all(const cuda_running_pair *x, cudaEvent_t done)
     const hap_pair *p = x->p;
     cudaEvent_t made[HAP_PAIR_CHUNKS];
     int n = x->v.n_members;
-    if (x->tiled) cuda_pair_tiles_run(x->r, x->tiled, x->put);
+    if (x->tiled) run_tiles(x);
     for (int k = 0, joined; k < p->n_chunks; k += joined) {
         joined = hap_joined_chunks(p, k);
         if (!x->tiled) cuda_pair_multiply(x, k, joined);
@@ -402,7 +416,7 @@ static void give_rows(const cuda_running_pair *x, int k)
 // All of it is the kernel's.
 static void produce_stored(const cuda_running_pair *x, cudaEvent_t done)
 {
-    cuda_pair_tiles_run(x->r, x->tiled, x->put);
+    run_tiles(x);
     cuda_pair_after(x, x->s, cuda_pair_mark(x, 0));
     cuda_put_close(x->put, x->s, done);
 }
@@ -411,7 +425,7 @@ static void produce_rows(const cuda_running_pair *x, cudaEvent_t done)
 {
     const hap_pair *q = x->p;
     const int n = x->v.n_members;
-    cuda_pair_tiles_run(x->r, x->tiled, x->put);
+    run_tiles(x);
     cudaEvent_t kernel = cuda_pair_mark(x, 0);
     for (int k = 0; k < q->n_chunks; k++)
         give_rows(x, k);

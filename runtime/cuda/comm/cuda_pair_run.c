@@ -1,6 +1,7 @@
 #include "cuda/comm/cuda_pair_run.h"
 
 #include "core/fail.h"
+#include "cuda/device/cuda_trace.h"
 #include "cuda/kernels/cuda_ops.h"
 
 void cuda_pair_check(const cuda_running_pair *x, const char *why)
@@ -40,6 +41,16 @@ char *cuda_pair_row(const cuda_running_pair *x, const hap_tensor *t, int64_t row
     return (char *)t->data + row * x->row;
 }
 
+void cuda_pair_op(hap_rank *r, const hap_pair *p, int i, const hap_op_call *c)
+{
+    cuda_context *x = &cuda_of(r)->x;
+    int line = p->op_line[i],
+        span = cuda_trace_open(r, x->stream, HAP_TRACE_COMPUTE, hap_op_names[c->op], line);
+    x->line = line;
+    cuda_check(r, hap_cuda_run(x, c));
+    cuda_trace_close(r, span, x->stream);
+}
+
 // The pair's ops on a range of rows; in: where row 0 of their operand would lie, NULL: in its
 // place.
 static void multiply(const cuda_running_pair *x, hap_range range, char *in)
@@ -48,8 +59,7 @@ static void multiply(const cuda_running_pair *x, hap_range range, char *in)
         hap_row_tensors rows;
         hap_op_call c = hap_op_of_rows(&x->p->op[i], range.lo, range.lo + range.n, &rows);
         if (in) rows.in[0].data = in + range.lo * x->row;
-        x->b->x.line = x->p->op_line[i];
-        cuda_pair_check(x, hap_cuda_run(&x->b->x, &c));
+        cuda_pair_op(x->r, x->p, i, &c);
     }
 }
 

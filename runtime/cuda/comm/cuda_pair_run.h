@@ -44,6 +44,8 @@ void cuda_pair_after(const cuda_running_pair *x, cudaStream_t s, cudaEvent_t e);
 cudaEvent_t cuda_pair_mark_on(const cuda_running_pair *x, int i, cudaStream_t s);
 cudaEvent_t cuda_pair_mark(const cuda_running_pair *x, int i);
 char *cuda_pair_row(const cuda_running_pair *x, const hap_tensor *t, int64_t row);
+// Op i of a pair, or c, some of its rows: at its line, with a span of its own.
+void cuda_pair_op(hap_rank *r, const hap_pair *p, int i, const hap_op_call *c);
 // The matmuls of the n chunks from k on, which are joined. Of an all-gather: this rank's rows are
 // read where they come from.
 void cuda_pair_multiply(const cuda_running_pair *x, int k, int n);

@@ -32,6 +32,7 @@ typedef struct cuda_backend {
     int n_marks, cap_marks;
     struct cuda_pair_tiles *tiles; // cuda_pair_tiles.c
     bool peers[CUDA_MASKS]; // all groups of the mask are peers (cuda_put_peers): known to all ranks
+    struct cuda_trace *trace; // cuda_trace.h; NULL: no step was traced
     struct cuda_steps *steps; // step/cuda_program.h
 } cuda_backend;
 

@@ -10,12 +10,13 @@
 #include "cuda/comm/cuda_coll_forms.h"
 #include "cuda/comm/cuda_nccl.h"
 #include "cuda/comm/cuda_pair.h"
+#include "cuda/comm/cuda_pair_run.h"
 #include "cuda/comm/cuda_ports.h"
 #include "cuda/comm/cuda_put.h"
+#include "cuda/device/cuda_trace.h"
 #include "cuda/kernels/cuda_chains.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/step/cuda_ahead.h"
-#include "cuda/step/cuda_trace.h"
 
 void cuda_wait_for(hap_rank *r, cudaStream_t s)
 {
@@ -220,13 +221,16 @@ void cuda_run_wait(hap_rank *r, hap_event *e)
 static hap_event *run_in_order(hap_rank *r, const hap_pair *p)
 {
     hap_coll_call c = hap_pair_coll(p);
+    const int line = r->line;
     for (int i = 0; i < p->n_ops && !p->consumer; i++)
-        cuda_run_op(r, &p->op[i]);
+        cuda_pair_op(r, p, i, &p->op[i]);
+    r->line = p->coll_line;
     hap_event *e = cuda_run_start(r, &c, false);
+    r->line = line;
     if (!p->consumer) return e;
     cuda_run_wait(r, e);
     for (int i = 0; i < p->n_ops; i++)
-        cuda_run_op(r, &p->op[i]);
+        cuda_pair_op(r, p, i, &p->op[i]);
     return NULL;
 }
 

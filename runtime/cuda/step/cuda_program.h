@@ -64,7 +64,6 @@ typedef struct cuda_steps {
     double begun;                   // when the list of the step under way was launched, in seconds
     struct cuda_inputs *inputs;     // cuda_inputs.h
     int64_t back;                   // bytes of padded copies that a step's end copies back
-    struct cuda_trace *trace;       // cuda_trace.h
 } cuda_steps;
 
 // Copies of what lies in these bytes that the list does not make again (cuda_memory.c).

@@ -10,12 +10,12 @@
 #include "cuda/comm/cuda_ports.h"
 #include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_room.h"
+#include "cuda/device/cuda_trace.h"
 #include "cuda/kernels/cuda_compute.h"
 #include "cuda/kernels/cuda_multiply_tiles.h"
 #include "cuda/step/cuda_capture.h"
 #include "cuda/step/cuda_inputs.h"
 #include "cuda/step/cuda_program.h"
-#include "cuda/step/cuda_trace.h"
 #include "cuda/step/cuda_whole.h"
 
 const char *hap_backend_stages(const hap_rank *r)
@@ -118,7 +118,7 @@ void hap_backend_finish(hap_rank *r)
     cuda_record_free(&steps->now.list);
     free(steps->others); // of programs that were forgotten
     cuda_fusions_end(&steps->fusions);
-    cuda_trace_free(steps->trace);
+    cuda_trace_free(b->trace);
     cuda_pair_end(r);
     cuda_ports_close(r);
     cuda_nccl_end(r);

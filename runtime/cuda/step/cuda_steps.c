@@ -12,12 +12,12 @@
 #include "cuda/comm/cuda_pair_tiles.h"
 #include "cuda/comm/cuda_ports.h"
 #include "cuda/device/cuda_start.h"
+#include "cuda/device/cuda_trace.h"
 #include "cuda/fuse/cuda_fuse.h"
 #include "cuda/step/cuda_ahead.h"
 #include "cuda/step/cuda_calls.h"
 #include "cuda/step/cuda_capture.h"
 #include "cuda/step/cuda_litmus.h"
-#include "cuda/step/cuda_trace.h"
 #include "cuda/step/cuda_whole.h"
 
 // The messages of the list, for ports; all ranks together.

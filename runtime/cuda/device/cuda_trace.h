@@ -6,7 +6,7 @@
 #define HAP_RUNTIME_CUDA_TRACE_H
 
 #include "core/trace.h"
-#include "cuda/step/cuda_program.h"
+#include "cuda/device/cuda_backend.h"
 
 void cuda_trace_begin(hap_rank *r); // of a step: the time that events are told from
 

@@ -1,7 +1,8 @@
-#include "cuda/step/cuda_trace.h"
+#include "cuda/device/cuda_trace.h"
 
 #include <stdlib.h>
 
+#include "core/backend.h"
 #include "core/comm.h"
 #include "core/fail.h"
 
@@ -22,12 +23,12 @@ struct cuda_trace {
 
 static struct cuda_trace *trace_of(hap_rank *r)
 {
-    cuda_steps *steps = cuda_steps_of(r);
-    if (!steps->trace) {
-        steps->trace = hap_alloc(r, sizeof *steps->trace);
-        cuda_check(r, cuda_said(cudaEventCreate(&steps->trace->zero), "cudaEventCreate"));
+    cuda_backend *b = cuda_of(r);
+    if (!b->trace) {
+        b->trace = hap_alloc(r, sizeof *b->trace);
+        cuda_check(r, cuda_said(cudaEventCreate(&b->trace->zero), "cudaEventCreate"));
     }
-    return steps->trace;
+    return b->trace;
 }
 
 static void record(hap_rank *r, cudaEvent_t e, cudaStream_t s)
