@@ -626,6 +626,12 @@ static void finish_meshes(pool *p)
     forget_meshes(p);
 }
 
+void pool_finish_found(pool *p)
+{
+    if (p->opt->lead) return;
+    fix_states(p, others_unfinished(p, HUGE_VAL), FIX_ALL);
+}
+
 // Communication at a discount for the best plan on all devices, unless fewer are far ahead.
 static void discount_whole(pool *p, candidate whole)
 {

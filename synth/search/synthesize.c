@@ -288,7 +288,9 @@ static void end_search(pool *p, syn_result *r, ending *e)
     *e = (ending){.plain = p->best};
     r->n_what_if = 0;
     if (p->best.program) {
+        const syn_program *before = p->best.program;
         e->optimum = bounds(p, p->best, r);
+        if (p->best.program != before) pool_finish_found(p);
         e->plain = p->best;
     }
     const candidate *lead = pool_leader(p);
