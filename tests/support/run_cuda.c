@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cuda/device/cuda_graph.h"
 #include "cuda/kernels/cuda_compute.h"
 #include "cuda/kernels/cuda_lay.h"
 #include "cuda/kernels/cuda_shadow.h"
@@ -161,21 +162,19 @@ static const char *replay(const hap_op_call *there, device_tensors *d)
     CUDA_TRY(said(cudaStreamSynchronize(context.stream)));
     for (int k = 0; k < d->n; k++)
         CUDA_TRY(cuda_upload(d->on[k].data, d->of[k]->data, (size_t)d->of[k]->bytes));
-    CUDA_TRY(said(cudaStreamBeginCapture(context.stream, cudaStreamCaptureModeRelaxed)));
-    context.capturing = true;
+    CUDA_TRY(cuda_graph_begin(&context));
     const char *why = hap_cuda_run(&context, there);
     for (int k = 0; k < d->n && !why; k++)
         why = cuda_will_read(&context, d->on[k].data, d->on[k].bytes);
-    context.capturing = false;
-    cudaError_t e = cudaStreamEndCapture(context.stream, &graph);
+    const char *end = cuda_graph_end(&context, &graph, &exec);
     CUDA_TRY(why);
-    CUDA_TRY(said(e));
-    CUDA_TRY(said(cudaGraphInstantiate(&exec, graph, 0)));
+    CUDA_TRY(end);
     scribble(&b);
     CUDA_TRY(said(cudaGraphLaunch(exec, context.stream)));
     CUDA_TRY(said(cudaStreamSynchronize(context.stream)));
     give_back(&b);
     cudaGraphExecDestroy(exec);
+    context.graphs--;
     cudaGraphDestroy(graph);
     return NULL;
 }

@@ -69,6 +69,8 @@ typedef struct cuda_context {
     struct cuda_green *green; // cuda_green.c: what the stream belongs to, if it may not use all
     cuda_room work;
     bool capturing;
+    char *zeros;              // device: CUDA_ZEROS bytes (cuda_graph.h), or NULL
+    int64_t zeros_taken;      // by calls of the capture
     bool tf32, verbose;       // f32 matmuls in tf32; what is chosen is said on stderr
     hap_cuda_options options; // --cuda
     int graphs;               // that there are, of all programs

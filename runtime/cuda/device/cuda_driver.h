@@ -15,9 +15,15 @@ CUresult CUDAAPI cuGreenCtxStreamCreate(CUstream *s, CUgreenCtx c, unsigned int 
     F(cuCtxGetCurrent)                                                                             \
     F(cuDeviceGet)                                                                                 \
     F(cuGetErrorString)                                                                            \
+    F(cuGraphAddDependencies)                                                                      \
     F(cuGraphBatchMemOpNodeGetParams)                                                              \
+    F(cuGraphDestroyNode)                                                                          \
     F(cuGraphExecBatchMemOpNodeSetParams)                                                          \
     F(cuGraphGetNodes)                                                                             \
+    F(cuGraphMemsetNodeGetParams)                                                                  \
+    F(cuGraphMemsetNodeSetParams)                                                                  \
+    F(cuGraphNodeGetDependencies)                                                                  \
+    F(cuGraphNodeGetDependentNodes)                                                                \
     F(cuGraphNodeGetType)                                                                          \
     F(cuMemAddressFree)                                                                            \
     F(cuMemAddressReserve)                                                                         \

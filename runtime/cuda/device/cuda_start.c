@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cuda/device/cuda_graph.h"
 #include "cuda/device/cuda_green.h"
 #include "cuda/device/cuda_room.h"
 
@@ -17,6 +18,7 @@ const char *cuda_context_start(cuda_context *x, int sms)
     x->trap = trap;
     memset(trap, 0, sizeof *x->trap);
     CUDA_CALL(cudaMalloc((void **)&x->found, sizeof *x->found));
+    CUDA_CALL(cudaMalloc((void **)&x->zeros, CUDA_ZEROS));
     return NULL;
 }
 
@@ -26,6 +28,7 @@ void cuda_context_end(cuda_context *x)
     if (x->step) cudaFree(x->step);
     if (x->trap) cudaFreeHost(x->trap);
     if (x->found) cudaFree(x->found);
+    if (x->zeros) cudaFree(x->zeros);
     if (x->stream) cudaStreamDestroy(x->stream);
     cuda_green_end(x);
     *x = (cuda_context){0};

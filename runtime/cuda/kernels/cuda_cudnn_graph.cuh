@@ -8,6 +8,7 @@
 #include <cudnn_frontend.h>
 #include <unordered_map>
 
+#include "cuda/device/cuda_graph.h"
 #include "cuda/kernels/cuda_ops.h"
 
 namespace fe = cudnn_frontend;
@@ -41,7 +42,8 @@ inline const char *cudnn_execute(cuda_context *x, const char *what, const fe::gr
                                  int64_t bytes, cudnn_pack &pack)
 {
     const char *why = nullptr;
-    void *work = bytes ? cuda_work(x, bytes, &why) : nullptr;
+    void *work = cuda_graph_work(x, bytes);
+    if (!work && bytes) work = cuda_work(x, bytes, &why);
     return why ? why : cudnn_said(what, g.execute(x->cudnn->handle, pack, work));
 }
 

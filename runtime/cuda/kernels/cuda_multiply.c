@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/device/cuda_graph.h"
 #include "cuda/kernels/cuda_gemm.h"
 #include "cuda/kernels/cuda_multiply_tiles.h"
 
@@ -21,10 +22,10 @@ enum { SPACE = 64 << 20 }; // bytes of cuBLASLt's own workspace
 typedef struct dense_plan {
     cuda_gemm p;
     cublasLtMatmulDesc_t op;
-    cublasLtMatrixLayout_t a, b, y; // as cuBLASLt names them: a is our b
-    cublasLtMatmulAlgo_t algo;
-    cuda_tiled tiled; // instead of algo, if it has a form
-    int align;        // of the addresses, in bytes, at most 16
+    cublasLtMatrixLayout_t a, b, y;       // as cuBLASLt names them: a is our b
+    cublasLtMatmulHeuristicResult_t algo; // and the workspace it wants
+    cuda_tiled tiled;                     // instead of algo, if it has a form
+    int align;                            // of the addresses, in bytes, at most 16
 } dense_plan;
 
 typedef struct operands {
@@ -34,7 +35,7 @@ typedef struct operands {
 
 // What is timed: an algorithm, or a way of the tile kernel.
 typedef struct candidate {
-    const cublasLtMatmulAlgo_t *algo; // NULL: tiled
+    const cublasLtMatmulHeuristicResult_t *algo; // NULL: tiled
     const cuda_tiled *tiled;
 } candidate;
 
@@ -146,9 +147,11 @@ static const char *run(cuda_context *x, const dense_plan *d, candidate c, const 
     static const float one = 1, zero = 0;
     if (c.tiled)
         return cuda_tiled_run(x, c.tiled, &d->p, o->a, o->b, o->bias, o->y, x->dense->room);
+    void *own = cuda_graph_work(x, (int64_t)c.algo->workspaceSize);
     LT_CALL(cublasLtMatmul(x->dense->lt, d->op, &one, o->b, d->a, o->a, d->b,
-                           d->p.adds ? &one : &zero, o->y, d->y, o->y, d->y, c.algo,
-                           x->dense->space, SPACE, x->stream));
+                           d->p.adds ? &one : &zero, o->y, d->y, o->y, d->y, &c.algo->algo,
+                           own ? own : x->dense->space, own ? c.algo->workspaceSize : SPACE,
+                           x->stream));
     return NULL;
 }
 
@@ -249,7 +252,7 @@ static const char *choose_among(cuda_context *x, dense_plan *d,
         CUDA_TRY(cuda_tiled_ways(x, &d->p, o->a, o->b, o->bias, o->y, N_TILED, &x->dense->room,
                                  tiled, &n_tiled));
     for (int i = 0; i < n && !(all && n_tiled); i++)
-        c[n_c++] = (candidate){.algo = &found[i].algo};
+        c[n_c++] = (candidate){.algo = &found[i]};
     for (int i = 0; i < n_tiled; i++)
         c[n_c++] = (candidate){.tiled = &tiled[i]};
     const char *why = choose_by_time(x, d, c, n_c, o, &best, &best_algo);
@@ -291,7 +294,7 @@ static const char *choose(cuda_context *x, dense_plan *d, const operands *o)
         return cuda_fail("not supported: cuBLASLt has no algorithm for %lld x %lld x %lld of %s",
                          (long long)d->p.m, (long long)d->p.n, (long long)d->p.k,
                          hap_dtype_name(d->p.type));
-    d->algo = found[0].algo;
+    d->algo = found[0];
     cuda_gemm fresh = d->p;
     fresh.adds = false;
     for (int i = 0; i < x->dense->n && d->p.adds; i++)

@@ -6,6 +6,7 @@
 
 #include "core/fail.h"
 #include "cuda/comm/cuda_put.h"
+#include "cuda/device/cuda_graph.h"
 #include "cuda/kernels/cuda_shadow.h"
 #include "cuda/step/cuda_calls.h"
 #include "cuda/step/cuda_live.h"
@@ -88,20 +89,13 @@ static void capture(hap_rank *r, cuda_part *p, bool last)
 {
     cuda_backend *b = cuda_of(r);
     cudaGraph_t g = NULL;
-    b->x.capturing = true;
-    cuda_check(r, cuda_said(cudaStreamBeginCapture(b->x.stream, cudaStreamCaptureModeRelaxed),
-                            "cudaStreamBeginCapture"));
+    cuda_check(r, cuda_graph_begin(&b->x));
     cuda_run_calls(r, p->span.from, p->span.to);
     if (last) // what nobody reads any more need not get to the arena
         cuda_step_ends(r);
     else
         cuda_check(r, cuda_settle_shadows(&b->x));
-    b->x.capturing = false;
-    cuda_check(r, cuda_said(cudaStreamEndCapture(b->x.stream, &g), "cudaStreamEndCapture"));
-    cuda_check(r, cuda_said(cudaGraphInstantiate(&p->graph, g, 0), "cudaGraphInstantiate"));
-    cuda_check(r, cuda_said(cudaGraphUpload(p->graph, b->x.stream), "cudaGraphUpload"));
-    b->x.graphs++;
-    b->x.made[b->x.phase].graphs++;
+    cuda_check(r, cuda_graph_end(&b->x, &g, &p->graph));
     cudaGraphDestroy(g);
 }
 

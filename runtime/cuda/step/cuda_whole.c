@@ -6,6 +6,7 @@
 #include "core/fail.h"
 #include "cuda/comm/cuda_put.h"
 #include "cuda/device/cuda_driver.h"
+#include "cuda/device/cuda_graph.h"
 
 // A node of the graph; where an operation is none of one-sided puts, mask is -1.
 typedef struct cuda_numbers {
@@ -58,9 +59,8 @@ void cuda_whole_begin(hap_rank *r, cuda_whole *w)
     for (unsigned a = 0; a < CUDA_MASKS; a++)
         w->set[a] = cuda_put_taken(r, a);
     cuda(r, cudaEventCreateWithFlags(&w->forks, cudaEventDisableTiming), "cudaEventCreate");
-    b->x.capturing = steps->whole_step = true;
-    cuda(r, cudaStreamBeginCapture(b->x.stream, cudaStreamCaptureModeRelaxed),
-         "cudaStreamBeginCapture");
+    steps->whole_step = true;
+    cuda_check(r, cuda_graph_begin(&b->x));
     order(r, w, true);
 }
 
@@ -143,12 +143,8 @@ void cuda_whole_end(hap_rank *r, cuda_whole *w)
     cuda_steps *steps = cuda_steps_of(r);
     cuda_backend *b = cuda_of(r);
     order(r, w, false);
-    cuda(r, cudaStreamEndCapture(b->x.stream, &w->graph), "cudaStreamEndCapture");
-    b->x.capturing = steps->whole_step = false;
-    cuda(r, cudaGraphInstantiate(&w->exec, w->graph, 0), "cudaGraphInstantiate");
-    cuda(r, cudaGraphUpload(w->exec, b->x.stream), "cudaGraphUpload");
-    b->x.graphs++;
-    b->x.made[b->x.phase].graphs++;
+    cuda_check(r, cuda_graph_end(&b->x, &w->graph, &w->exec));
+    steps->whole_step = false;
     find_nodes(r, w);
     try_to_set(r, w);
     for (unsigned a = 0; a < CUDA_MASKS; a++) {
