@@ -45,23 +45,26 @@ __global__ void head_stats(head_args o, const uint16_t *dy, const uint16_t *y, c
 // dk and dv of the heads that share keys, added in order.
 template <int W> __global__ void add_heads(head_args o)
 {
-    const int64_t at = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * 4;
+    const int64_t at = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * 8;
     const int64_t each = (int64_t)o.n_k * W, n = each * (o.all / o.group);
     if (at >= 2 * n) return;
     const int role = at < n ? CUDA_DK : CUDA_DV, hk = (int)(at % n / each),
               heads = o.heads / o.group;
     const int row = (int)(at % each / W), c = (int)(at % W);
-    const float *from =
+    const uint16_t *from =
         o.parts + (role == CUDA_DK ? 0 : each * o.all) + hk * o.group * each + at % each;
-    float4 s = *(const float4 *)from;
-    for (int i = 1; i < o.group; i++) {
-        const float4 x = *(const float4 *)(from + i * each);
-        s.x += x.x, s.y += x.y, s.z += x.z, s.w += x.w;
+    float s[8] = {};
+    for (int i = 0; i < o.group; i++) {
+        const uint4 x = *(const uint4 *)(from + i * each);
+        const uint32_t pair[4] = {x.x, x.y, x.z, x.w};
+        for (int e = 0; e < 4; e++)
+            s[2 * e] += low_of(pair[e]), s[2 * e + 1] += high_of(pair[e]);
     }
     const cuda_head_at &to = o.at[role];
     uint16_t *y = (uint16_t *)(role == CUDA_DK ? o.dk : o.dv) + hk / heads * to.b +
                   hk % heads * to.h + row * to.s + c;
-    *(uint2 *)y = make_uint2(pack_bf16(s.x, s.y), pack_bf16(s.z, s.w));
+    *(uint4 *)y = make_uint4(pack_bf16(s[0], s[1]), pack_bf16(s[2], s[3]), pack_bf16(s[4], s[5]),
+                             pack_bf16(s[6], s[7]));
 }
 
 const char *map_heads(CUtensorMap *map, const void *p, int64_t b, int64_t heads, int64_t rows,
@@ -142,7 +145,7 @@ head_room room_of(const cuda_context *x, const cuda_heads *h, head_way w)
     const int64_t at_once = h->e == 64 ? form<64>::QUERIES : form<128>::QUERIES;
     const int64_t rows = ceil_div(h->q, at_once) * at_once, all = h->b * h->hq;
     return {2 * all * rows, (w.shares ? all : blocks_of(x, h, w)) * rows * h->e,
-            w.together == h->hq / h->hk ? 0 : 2 * all * h->k * h->e,
+            w.together == h->hq / h->hk ? 0 : all * h->k * h->e, // two of 16 bits a word
             w.shares ? all * (rows / at_once) : 0};
 }
 
@@ -164,7 +167,7 @@ const char *run(cuda_context *x, const cuda_heads *h, const cuda_head_grads *g, 
     head_grads<W><<<blocks, THREADS, F::SHARED, x->stream>>>(*o);
     CUDA_TRY(launched());
     if (!o->parts) return NULL;
-    add_heads<W><<<(unsigned)ceil_div(h->b * h->hk * h->k * W / 2, 256), 256, 0, x->stream>>>(*o);
+    add_heads<W><<<(unsigned)ceil_div(h->b * h->hk * h->k * W / 4, 256), 256, 0, x->stream>>>(*o);
     return launched();
 }
 } // namespace
@@ -206,7 +209,7 @@ extern "C" const char *cuda_heads_backward(cuda_context *x, const cuda_heads *h,
     memcpy(o.at, h->at, sizeof o.at);
     o.dq = g->dq, o.dk = g->dk, o.dv = g->dv;
     o.stats = stats, o.sums = stats + room.stats;
-    o.parts = room.parts ? o.sums + room.sums : NULL;
+    o.parts = room.parts ? (uint16_t *)(o.sums + room.sums) : NULL;
     o.taken = (uint32_t *)(o.sums + room.sums + room.parts);
     o.adds = room.adds ? o.taken + 1 : NULL;
     o.heads = (int)h->hq, o.group = (int)(h->hq / h->hk), o.all = (int)(h->b * h->hq);

@@ -58,7 +58,7 @@ struct head_args {
     CUtensorMap q, k, v, dy;
     cuda_head_at at[CUDA_HEAD_ROLES];
     void *dq, *dk, *dv;
-    float *parts;          // dk and dv of each query head, [2, b, heads, keys, W]; or nothing
+    uint16_t *parts;       // dk and dv of each query head, [2, b, heads, keys, W]; or nothing
     const float *stats;    // of a head and its queries at a time: lse to the base 2, then dot
     float *sums;           // dq so far, of a block or, where they share heads, of a head
     uint32_t *taken;       // how many heads, or keys of a head, blocks have taken
@@ -272,38 +272,18 @@ template <int W> __device__ inline void take_turns(const head_args &o, const mem
         }
 }
 
-// The same in f32, a row after the other.
-[[maybe_unused]] __device__ inline void leave_wide(const float *acc, float scale, float *to,
-                                                   int apart, int rows)
-{
-    const int lane = (int)threadIdx.x % 32, row = (int)threadIdx.x % 128 / 32 * 16 + lane / 4;
-#pragma unroll
-    for (int half = 0; half < 2; half++)
-        if (row + 8 * half < rows)
-#pragma unroll
-            for (int j = 0; j < 8; j++) {
-                const float *from = acc + 4 * j + 2 * half;
-                *(float2 *)(to + (row + 8 * half) * apart + 8 * j + lane % 4 * 2) =
-                    make_float2(from[0] * scale, from[1] * scale);
-            }
-}
-
 template <int W>
 __device__ inline void store_head_grads(const head_args &o, int head, int b, int h, int role,
                                         int key, float scale, const float (&d)[W / 2])
 {
     const int rows = o.n_k - key;
     if (rows <= 0) return;
-    if (o.parts) {
-        float *to = o.parts + (((int64_t)(role - CUDA_DK) * o.all + head) * o.n_k + key) * W;
-        for (int x = 0; x < W / 64; x++)
-            leave_wide(d + 32 * x, scale, to + 64 * x, W, rows);
-        return;
-    }
+    const int64_t apart = o.parts ? W : o.at[role].s;
     uint16_t *to = (uint16_t *)(role == CUDA_DK ? o.dk : o.dv) + b * o.at[role].b +
-                   h / o.group * o.at[role].h + key * o.at[role].s;
+                   h / o.group * o.at[role].h + key * apart;
+    if (o.parts) to = o.parts + (((int64_t)(role - CUDA_DK) * o.all + head) * o.n_k + key) * apart;
     for (int x = 0; x < W / 64; x++)
-        leave(d + 32 * x, scale, to + 64 * x, o.at[role].s, rows);
+        leave(d + 32 * x, scale, to + 64 * x, apart, rows);
 }
 
 // What a group makes of 64 queries: p and ds, as operands of 64 keys x 16 queries.
