@@ -12,47 +12,60 @@
 
 namespace
 {
-// lse to the base 2 and the sum of dy y of each query; of those behind the last, p is 0. A row is
-// for W / 8 lanes. Nothing is taken or added yet.
+enum { STATS_THREADS = 256, ADD_THREADS = 256 };
+
+// lse to the base 2 and the sum of dy y of each query; of those behind the last, p is 0. A block
+// has the queries of one step, a row for W / 8 lanes, a thread some rows at once. Nothing is taken
+// or added yet.
 template <int W>
-__global__ void head_stats(head_args o, const uint16_t *dy, const uint16_t *y, const float *lse,
-                           int rows, float *to)
+__global__ void __launch_bounds__(STATS_THREADS)
+    head_stats(head_args o, const uint16_t *dy, const uint16_t *y, const float *lse, float *to)
 {
-    constexpr int LANES = W / 8, Q = form<W>::QUERIES;
-    const int64_t at = (int64_t)blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES;
-    const int head = (int)(at / rows), i = (int)(at % rows), c = (int)threadIdx.x % LANES * 8;
-    const int b = head / o.heads, h = head % o.heads;
-    const bool there = head < o.all && i < o.n_q;
-    float s = 0;
-    if (there) {
-        const cuda_head_at &from = o.at[CUDA_DY], &with = o.at[CUDA_Y];
-        const uint4 u = *(const uint4 *)(dy + b * from.b + h * from.h + i * from.s + c),
-                    w = *(const uint4 *)(y + b * with.b + h * with.h + i * with.s + c);
-        const uint32_t us[4] = {u.x, u.y, u.z, u.w}, ws[4] = {w.x, w.y, w.z, w.w};
+    constexpr int LANES = W / 8, Q = form<W>::QUERIES, APART = STATS_THREADS / LANES;
+    const int head = (int)blockIdx.x, step = (int)blockIdx.y, c = (int)threadIdx.x % LANES * 8;
+    const int first = (int)threadIdx.x / LANES, b = head / o.heads, h = head % o.heads;
+    const cuda_head_at &from = o.at[CUDA_DY], &with = o.at[CUDA_Y];
+    uint4 u[Q / APART], w[Q / APART];
+    dy += b * from.b + h * from.h + c, y += b * with.b + h * with.h + c;
+#pragma unroll
+    for (int r = 0; r < Q / APART; r++) {
+        const int i = step * Q + first + r * APART;
+        u[r] = w[r] = make_uint4(0, 0, 0, 0);
+        if (i >= o.n_q) continue;
+        u[r] = *(const uint4 *)(dy + i * from.s), w[r] = *(const uint4 *)(y + i * with.s);
+    }
+    const int64_t at = (int64_t)head * gridDim.y + step;
+#pragma unroll
+    for (int r = 0; r < Q / APART; r++) {
+        const uint32_t us[4] = {u[r].x, u[r].y, u[r].z, u[r].w},
+                       ws[4] = {w[r].x, w[r].y, w[r].z, w[r].w};
+        float s = 0;
         for (int e = 0; e < 4; e++)
             s += low_of(us[e]) * low_of(ws[e]) + high_of(us[e]) * high_of(ws[e]);
+        for (int n = 1; n < LANES; n *= 2)
+            s += __shfl_xor_sync(0xFFFFFFFFu, s, n);
+        if (c > 0) continue;
+        const int row = first + r * APART, i = step * Q + row;
+        float *mine = to + at * 2 * Q + row;
+        mine[0] = i < o.n_q ? lse[(int64_t)head * o.n_q + i] * 1.4426950408889634f : INFINITY;
+        mine[Q] = s;
     }
-    for (int n = 1; n < LANES; n *= 2)
-        s += __shfl_xor_sync(0xFFFFFFFFu, s, n);
-    if (head >= o.all || c > 0) return;
+    if (threadIdx.x > 0) return;
     if (at == 0) *o.taken = 0;
-    if (o.adds && i % Q == 0) o.adds[(int64_t)head * (rows / Q) + i / Q] = 0;
-    float *mine = to + ((int64_t)head * (rows / Q) + i / Q) * 2 * Q + i % Q;
-    mine[0] = there ? lse[(int64_t)head * o.n_q + i] * 1.4426950408889634f : INFINITY;
-    mine[Q] = s;
+    if (o.adds) o.adds[at] = 0;
 }
 
-// dk and dv of the heads that share keys, added in order.
-template <int W> __global__ void add_heads(head_args o)
+// dk and dv of the heads that share keys, added in order. Blocks: [heads of keys, rows, dk or dv].
+template <int W> __global__ void __launch_bounds__(ADD_THREADS) add_heads(head_args o)
 {
-    const int64_t at = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * 8;
-    const int64_t each = (int64_t)o.n_k * W, n = each * (o.all / o.group);
-    if (at >= 2 * n) return;
-    const int role = at < n ? CUDA_DK : CUDA_DV, hk = (int)(at % n / each),
-              heads = o.heads / o.group;
-    const int row = (int)(at % each / W), c = (int)(at % W);
-    const uint16_t *from =
-        o.parts + (role == CUDA_DK ? 0 : each * o.all) + hk * o.group * each + at % each;
+    const int hk = (int)blockIdx.x, heads = o.heads / o.group, which = (int)blockIdx.z;
+    const int64_t at = ((int64_t)blockIdx.y * ADD_THREADS + threadIdx.x) * 8;
+    const int64_t each = (int64_t)o.n_k * W, row = at / W;
+    if (at >= each) return;
+    const cuda_head_at &to = o.at[which ? CUDA_DV : CUDA_DK];
+    uint16_t *y = (uint16_t *)(which ? o.dv : o.dk) + hk / heads * to.b + hk % heads * to.h +
+                  row * to.s + at % W;
+    const uint16_t *from = o.parts + ((int64_t)which * o.all + hk * o.group) * each + at;
     float s[8] = {};
     for (int i = 0; i < o.group; i++) {
         const uint4 x = *(const uint4 *)(from + i * each);
@@ -60,11 +73,9 @@ template <int W> __global__ void add_heads(head_args o)
         for (int e = 0; e < 4; e++)
             s[2 * e] += low_of(pair[e]), s[2 * e + 1] += high_of(pair[e]);
     }
-    const cuda_head_at &to = o.at[role];
-    uint16_t *y = (uint16_t *)(role == CUDA_DK ? o.dk : o.dv) + hk / heads * to.b +
-                  hk % heads * to.h + row * to.s + c;
-    *(uint4 *)y = make_uint4(pack_bf16(s[0], s[1]), pack_bf16(s[2], s[3]), pack_bf16(s[4], s[5]),
-                             pack_bf16(s[6], s[7]));
+    // All at once: of a plain store the compiler makes four here.
+    __stwb((uint4 *)y, make_uint4(pack_bf16(s[0], s[1]), pack_bf16(s[2], s[3]),
+                                  pack_bf16(s[4], s[5]), pack_bf16(s[6], s[7])));
 }
 
 const char *map_heads(CUtensorMap *map, const void *p, int64_t b, int64_t heads, int64_t rows,
@@ -154,20 +165,21 @@ const char *run(cuda_context *x, const cuda_heads *h, const cuda_head_grads *g, 
                 float *stats, unsigned blocks)
 {
     using F = form<W>;
-    const int rows = (int)(ceil_div(h->q, F::QUERIES) * F::QUERIES);
     CUDA_TRY(map_heads(&o->q, g->q, h->b, h->hq, h->q, W, o->at[CUDA_Q], F::QUERIES));
     CUDA_TRY(map_heads(&o->dy, g->dout, h->b, h->hq, h->q, W, o->at[CUDA_DY], F::QUERIES));
     CUDA_TRY(map_heads(&o->k, g->k, h->b, h->hk, h->k, W, o->at[CUDA_K], KEYS));
     CUDA_TRY(map_heads(&o->v, g->v, h->b, h->hk, h->k, W, o->at[CUDA_V], KEYS));
-    head_stats<W><<<(unsigned)ceil_div((int64_t)o->all * rows * (W / 8), 256), 256, 0, x->stream>>>(
-        *o, (const uint16_t *)g->dout, (const uint16_t *)g->o, (const float *)g->lse, rows, stats);
+    const dim3 steps((unsigned)o->all, (unsigned)ceil_div(h->q, F::QUERIES));
+    head_stats<W><<<steps, STATS_THREADS, 0, x->stream>>>(
+        *o, (const uint16_t *)g->dout, (const uint16_t *)g->o, (const float *)g->lse, stats);
     CUDA_TRY(launched());
     CUDA_CALL(cudaFuncSetAttribute(head_grads<W>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    F::SHARED));
     head_grads<W><<<blocks, THREADS, F::SHARED, x->stream>>>(*o);
     CUDA_TRY(launched());
     if (!o->parts) return NULL;
-    add_heads<W><<<(unsigned)ceil_div(h->b * h->hk * h->k * W / 4, 256), 256, 0, x->stream>>>(*o);
+    const dim3 keys((unsigned)(h->b * h->hk), (unsigned)ceil_div(h->k * W / 8, ADD_THREADS), 2);
+    add_heads<W><<<keys, ADD_THREADS, 0, x->stream>>>(*o);
     return launched();
 }
 } // namespace
