@@ -629,6 +629,14 @@ START_TEST(turns)
 }
 END_TEST
 
+static TCase *kind(Suite *suite, const char *name)
+{
+    TCase *t = tcase_create(name);
+    tcase_set_timeout(t, 120);
+    suite_add_tcase(suite, t);
+    return t;
+}
+
 int main(void)
 {
     const char *given = getenv("HAP_TEST_OPTIONS"); // what it says of tiles holds
@@ -636,27 +644,26 @@ int main(void)
     snprintf(options, sizeof options, "--cuda tiles=all %s", given ? given : "");
     setenv("HAP_TEST_OPTIONS", options, 1);
     Suite *suite = suite_create("chains_cuda");
-    TCase *t = tcase_create("bits");
-    tcase_set_timeout(t, 120);
+    TCase *t = kind(suite, "norms");
     tcase_add_loop_test(t, norms_forward, 0, 2 * N_SIZES);
     tcase_add_loop_test(t, norms_backward, 0, 2 * N_SIZES);
+    t = kind(suite, "sums and points");
     tcase_add_loop_test(t, slopes, 0, 5);
     tcase_add_loop_test(t, sums, 0, 8);
     chains_of_batch_norms(t);
     tcase_add_test(t, casts);
     tcase_add_loop_test(t, turns, 0, 4);
     tcase_add_loop_test(t, lookups, 0, 6);
-    if (!test_few()) tcase_add_loop_test(t, attention_sums, 0, 3);
+    t = kind(suite, "updates");
     tcase_add_test(t, updates_with_copies);
     tcase_add_loop_test(t, many_updates, 0, 4);
     tcase_add_loop_test(t, squares, 0, 2);
-    chains_of_matmuls(t);
-    suite_add_tcase(suite, t);
-    t = tcase_create("cross entropy");
-    tcase_set_timeout(t, 120);
+    t = kind(suite, "heads");
+    if (!test_few()) tcase_add_loop_test(t, attention_sums, 0, 3);
+    chains_of_matmuls(kind(suite, "matmuls"));
+    t = kind(suite, "cross entropy");
     tcase_add_loop_test(t, cross_entropy, 0, 2);
     tcase_add_loop_test(t, cross_entropy_wide, 0, 8);
-    suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_set_fork_status(r, CK_NOFORK); // a CUDA context does not survive a fork
     srunner_run_all(r, CK_NORMAL);
