@@ -239,6 +239,7 @@
 #define SYN_WISH_SHARES  1, 0.95, 0.9 // of a capacity: what blocks are chosen for [set]
 
 // --- bounds (bounds.c) ---
+#define SYN_BOUND_ROUNDS   3    // bounds, each of a plan that the one before found [set]
 #define SYN_BOUND_PLACES   64   // memory prices: of a class at a node, or at equal ones [set]
 #define SYN_BOUND_SEARCHES 16   // that prove [set]
 #define SYN_BOUND_GAP      2e-3 // share: of one search, and where cutting planes have met [set]

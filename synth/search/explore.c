@@ -626,10 +626,13 @@ static void finish_meshes(pool *p)
     forget_meshes(p);
 }
 
-void pool_finish_found(pool *p)
+void pool_finish_found(pool *p, const candidate *one, const candidate *two)
 {
     if (p->opt->lead) return;
+    p->aside[0] = one->arena;
+    p->aside[1] = two->arena;
     fix_states(p, others_unfinished(p, HUGE_VAL), FIX_ALL);
+    p->aside[0] = p->aside[1] = NULL;
 }
 
 // Communication at a discount for the best plan on all devices, unless fewer are far ahead.

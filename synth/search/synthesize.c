@@ -284,13 +284,16 @@ typedef struct ending {
 // What is left to search: the bounds at the cuts of both.
 static void end_search(pool *p, syn_result *r, ending *e)
 {
-    const syn_space *at = p->best.space;
+    const syn_space *at = NULL;
+    bool found = true; // a plan by the last bounds
     *e = (ending){.plain = p->best};
     r->n_what_if = 0;
-    if (p->best.program) {
-        const syn_program *before = p->best.program;
+    for (int round = 0; p->best.program && found && round < SYN_BOUND_ROUNDS; round++) {
+        r->n_what_if = 0;
+        at = p->best.space;
         e->optimum = bounds(p, p->best, r);
-        if (p->best.program != before) pool_finish_found(p);
+        found = p->best.program != e->plain.program;
+        if (found) pool_finish_found(p, &e->plain, &e->optimum);
         e->plain = p->best;
     }
     const candidate *lead = pool_leader(p);
