@@ -486,7 +486,7 @@ static int meshes_to_finish(const pool *p)
 // other guesses of what hides, and states fixed in what they find.
 static void look_beyond(pool *p)
 {
-    static const double price[] = {SYN_KICK_PRICES}, share[] = {SYN_KICK_SHARES};
+    static const double price[] = {SYN_BEYOND_PRICES}, share[] = {SYN_BEYOND_SHARES};
     enum { prices = sizeof price / sizeof *price, all = prices * sizeof share / sizeof *share };
     if (!p->best.program || pool_is_long(p)) return;
     if (p->best.sec > SYN_FIX_BEHIND * others_unfinished(p, HUGE_VAL)) return;
@@ -498,7 +498,7 @@ static void look_beyond(pool *p)
         p->aside[0] = best.arena;
         p->aside[1] = from.arena;
         bool known = !pool_hide_by(p, &from, price[i % prices], share[i / prices], &found) ||
-                     found.sec > SYN_KICK_FAR * best.sec;
+                     found.sec > SYN_BEYOND_FAR * best.sec;
         for (int k = 0; k < n && !known; k++)
             known = found.sec == seen[k];
         if (!known) {
