@@ -9,6 +9,7 @@
 
 #include "synth/plan/mesh.h"
 #include "synth/search/baselines.h"
+#include "synth/search/beyond.h"
 #include "synth/search/boards.h"
 #include "synth/search/device_sets.h"
 #include "synth/search/fixed_states.h"
@@ -482,36 +483,6 @@ static int meshes_to_finish(const pool *p)
     return most < SYN_FINISHED ? most : SYN_FINISHED;
 }
 
-// A finished plan is the best of those near it. Others, that lie behind slower ones: searches by
-// other guesses of what hides, and states fixed in what they find.
-static void look_beyond(pool *p)
-{
-    static const double price[] = {SYN_BEYOND_PRICES}, share[] = {SYN_BEYOND_SHARES};
-    enum { prices = sizeof price / sizeof *price, all = prices * sizeof share / sizeof *share };
-    if (!p->best.program || pool_is_long(p)) return;
-    if (p->best.sec > SYN_FIX_BEHIND * others_unfinished(p, HUGE_VAL)) return;
-    const candidate from = p->best;
-    double seen[all];
-    if (from.timeline.comm - from.timeline.hidden < SYN_HIDE_WAITS * from.sec) return;
-    for (int i = 0, n = 0; i < all && !pool_out_of_time(p); i++) {
-        candidate best = p->best, found;
-        p->aside[0] = best.arena;
-        p->aside[1] = from.arena;
-        bool known = !pool_hide_by(p, &from, price[i % prices], share[i / prices], &found) ||
-                     found.sec > SYN_BEYOND_FAR * best.sec;
-        for (int k = 0; k < n && !known; k++)
-            known = found.sec == seen[k];
-        if (!known) {
-            seen[n++] = found.sec;
-            p->best = found;
-            (void)pool_fix_states(p, FIX_QUICK);
-            if (best.sec <= p->best.sec) p->best = best;
-        }
-        p->aside[0] = p->aside[1] = NULL;
-        pool_forget(p, &from, NULL);
-    }
-}
-
 static void forget_meshes(pool *p)
 {
     p->n_of_mesh = p->most_of_mesh = p->n_also = 0;
@@ -587,8 +558,12 @@ static void finish_meshes(pool *p)
 {
     candidate of[SYN_FINISHED + 2];
     int n = 0;
+    bool quick = !pool_few_starts(p) && !p->g->few_of;
     double before = others_unfinished(p, HUGE_VAL), work = p->work;
     if (p->best.program) before = fmin(before, p->best.sec);
+    int most = pool_is_long(p) ? SYN_FINISHED_LONG : SYN_FINISHED;
+    if (p->n_of_mesh > 1) qsort(p->of_mesh, (size_t)p->n_of_mesh, sizeof *of, faster_plan);
+    if (p->n_of_mesh > most) p->n_of_mesh = most;
     for (int i = 0; i < p->n_of_mesh && p->best.program; i++)
         if (p->of_mesh[i].program != p->best.program) of[n++] = p->of_mesh[i];
     if (p->of_strategy.program && p->best.program && p->of_strategy.program != p->best.program)
@@ -621,7 +596,8 @@ static void finish_meshes(pool *p)
         p->aside[0] = NULL;
     }
     p->ahead = HUGE_VAL;
-    look_beyond(p);
+    bool behind = p->best.program && p->best.sec > SYN_FIX_BEHIND * others_unfinished(p, HUGE_VAL);
+    if (quick && !behind) pool_look_beyond(p);
     fix_states(p, others_unfinished(p, HUGE_VAL), FIX_EVEN_CUTS);
     forget_meshes(p);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "synth/search/boards.h"
+#include "synth/search/found_plans.h"
 #include "synth/search/live_bound.h"
 #include "synth/search/slack.h"
 #include "synth/space/space_solve.h"
@@ -20,23 +21,6 @@ typedef struct choosable {
     int kind;         // of tensors or nodes
     int n_alike;      // how many are of that kind; 0: another one stands for them
 } choosable;
-
-// One of these in a state.
-typedef struct fixed_one {
-    int at, state;
-    bool alone; // not all of its kind
-} fixed_one;
-
-// What a search found with one or two of these fixed.
-typedef struct found_plan {
-    fixed_one of[2];
-    int n;
-    int *x; // assignment of the space's variables
-    double additive;
-    int round; // in which it was searched for
-    bool simulated;
-    double sec; // then, if it fits; else HUGE_VAL
-} found_plan;
 
 // The costs of a variable that is fixed. What is alike shares them, so that equal layers stay
 // equal, and they stay where they are, for the memo.
@@ -57,7 +41,6 @@ typedef struct fixing {
     const ms_links *links; // of the space's problem
     HB_VEC(choosable) list;
     HB_VEC(one_state) costs;
-    int round;
     double more;          // work after a gain
     double work;          // that may be done in all
     double far;           // times the plan's additive cost: what is dearer is not simulated
@@ -65,7 +48,7 @@ typedef struct fixing {
     int *x;               // the plan's assignment of the space's variables
     bool anywhere;  // all may be otherwise beside what is fixed, and not what is near it alone
     bool as_it_was; // ops, too, are fixed: as they are in the plan that this began at
-    HB_VEC(found_plan) found;
+    found_plans found;
 } fixing;
 
 // A parameter that could be kept in another state.
@@ -156,17 +139,6 @@ static const double *costs_in_state(fixing *f, const choosable *o, int state)
     }
     HB_PUSH(f->arena, &f->costs, x);
     return x.costs;
-}
-
-static void keep_found(fixing *f, found_plan found)
-{
-    size_t bytes = sizeof *found.x * (size_t)f->s->problem.n_vars;
-    for (int i = 0; i < f->found.n; i++)
-        if (memcmp(f->found.p[i].x, found.x, bytes) == 0) return;
-    found.x = hb_copy(f->arena, found.x, bytes);
-    found.round = f->round;
-    found.sec = HUGE_VAL;
-    HB_PUSH(f->arena, &f->found, found);
 }
 
 static void set_free(const fixing *f, int node, const double **unary)
@@ -266,7 +238,7 @@ static void search_fixed(fixing *f, found_plan want)
     want.x = HB_ARRAY(scratch, int, n + 1);
     bool found = fix(f, &want, unary) && (f->anywhere ? solve_fixed(f, unary, beyond, &want)
                                                       : solve_around(f, unary, &want));
-    if (found && want.additive < beyond) keep_found(f, want);
+    if (found && want.additive < beyond) found_keep(&f->found, n, want);
     hb_arena_free(scratch);
 }
 
@@ -293,7 +265,8 @@ static bool is_so(const fixing *f, int at, int state, bool alone)
 
 // What is tried in turn, the next where one brings nothing: states with what is near chosen again,
 // and with all else, until that is in vain once; updates and other ops; each alone, not all of its
-// kind together, as there are many of them; two states at once.
+// kind together, as there are many of them; states with each way of updating them; two states at
+// once.
 typedef enum {
     STATES,
     STATES_ANYWHERE,
@@ -301,6 +274,7 @@ typedef enum {
     OPS,
     STATES_ALONE,
     UPDATES_ALONE,
+    STATES_UPDATED,
     STATES_TOGETHER,
     N_PHASES
 } phase;
@@ -315,7 +289,7 @@ static void search_all(fixing *f, phase x)
     bool alone = is_alone(x);
     sort of = x == OPS ? DONE : x == UPDATES || x == UPDATES_ALONE ? UPDATED : KEPT;
     f->anywhere = x == STATES_ANYWHERE;
-    f->round++;
+    f->found.round++;
     for (int k = 0; k < f->list.n && !enough(f); k++) {
         const choosable *o = &f->list.p[k];
         if ((alone ? o->n_alike == 1 : o->n_alike == 0) || o->sort != of) continue;
@@ -325,76 +299,15 @@ static void search_all(fixing *f, phase x)
     }
 }
 
-static int cheaper(const void *x, const void *y)
-{
-    const found_plan *a = x, *b = y;
-    return (a->additive > b->additive) - (a->additive < b->additive);
-}
-
-// A candidate that the pool keeps takes its program's arena into that of its space.
-static void settle(fixing *f, hb_arena *own)
-{
-    pool *p = f->p;
-    candidate *kept[] = {&p->best, &p->paired, &p->smallest};
-    bool any = false;
-    for (int i = 0; i < 3; i++) {
-        if (!kept[i]->program || kept[i]->arena != own) continue;
-        kept[i]->arena = kept[i]->program->arena = f->best.arena;
-        if (kept[i]->paired) kept[i]->paired->arena = f->best.arena;
-        any = true;
-    }
-    if (any)
-        hb_arena_join(f->best.arena, own);
-    else
-        hb_arena_free(own);
-}
-
-// Offers a plan that is so much faster that layers may differ for it. With pairs alone it is none
-// to go on from: without them all is as if there were no pairs.
-static void offer_if_it_gains(pool *p, candidate *c)
-{
-    const double less = 1 - SYN_SAME_PLACE;
-    const candidate best = p->best;
-    bool gains = c->sec < best.sec * less;
-    if (gains || (c->paired && c->paired_alone < p->enough * less)) pool_offer(p, c);
-    if (!gains) p->best = best;
-}
-
 // Simulates the cheapest; what the best of these has fixed stays so. Whether one is better.
 static bool simulate_found(fixing *f)
 {
-    pool *p = f->p;
-    const found_plan *better = NULL;
-    if (f->found.n > 1) qsort(f->found.p, (size_t)f->found.n, sizeof *f->found.p, cheaper);
-    for (int i = 0, n = 0; i < f->found.n && n < SYN_FIX_TRIES && !pool_out_of_time(p); i++) {
-        found_plan *x = &f->found.p[i];
-        if (x->simulated) continue;
-        hb_arena *own = hb_arena_new();
-        syn_choice choice;
-        syn_choice_decode(own, f->s, x->x, &choice);
-        choice.additive = x->additive;
-        candidate c = pool_simulate(p, own, f->s, &choice);
-        p->work += SYN_FIX_SIMULATED * f->s->problem.n_vars;
-        c.priced = f->s->memory_price != NULL;
-        const syn_program *before = p->best.program;
-        offer_if_it_gains(p, &c);
-        x->sec = c.fits ? c.sec : HUGE_VAL;
-        if (p->best.program != before) better = x;
-        settle(f, own);
-        x->simulated = true;
-        n++;
-    }
+    const found_plan *better = found_simulate(&f->found, f->p, &f->best);
     if (!better) return false;
     (void)fix(f, better, f->unary);
-    f->best = p->best;
+    f->best = f->p->best;
     memcpy(f->x, better->x, sizeof *f->x * (size_t)f->s->problem.n_vars);
     return true;
-}
-
-static int faster(const void *x, const void *y)
-{
-    const found_plan *a = x, *b = y;
-    return (a->sec > b->sec) - (a->sec < b->sec);
 }
 
 // Beside what was fixed as the best of a round, the others that were faster than before, `sec`, by
@@ -403,11 +316,12 @@ static void fix_others(fixing *f, double sec)
 {
     hb_arena *scratch = hb_arena_new();
     bool *done = HB_ARRAY(scratch, bool, f->list.n + 1);
-    found_plan *of = HB_ARRAY(scratch, found_plan, f->found.n + 1);
+    found_plan *of = HB_ARRAY(scratch, found_plan, f->found.list.n + 1);
     int n = 0;
-    for (int i = 0; i < f->found.n; i++)
-        if (f->found.p[i].round == f->round && f->found.p[i].sec < sec) of[n++] = f->found.p[i];
-    if (n > 1) qsort(of, (size_t)n, sizeof *of, faster);
+    for (int i = 0; i < f->found.list.n; i++)
+        if (f->found.list.p[i].round == f->found.round && f->found.list.p[i].sec < sec)
+            of[n++] = f->found.list.p[i];
+    if (n > 1) qsort(of, (size_t)n, sizeof *of, found_faster);
     for (int i = 0; i < n && !enough(f); i++) {
         int at = of[i].of[0].at;
         bool again = i == 0 || done[at];
@@ -419,20 +333,50 @@ static void fix_others(fixing *f, double sec)
     hb_arena_free(scratch);
 }
 
+// The op of the list that updates a parameter, -1: none.
+static int update_of(const fixing *f, int tensor)
+{
+    for (int i = 0; i < f->list.n; i++) {
+        const choosable *o = &f->list.p[i];
+        if (o->sort == UPDATED && f->s->g->nodes.p[o->node].in[0] == tensor) return i;
+    }
+    return -1;
+}
+
+// Parameters in other states, updated in every way: what is best in a state by itself may be an
+// update that sends less, where one that computes more would hide what is sent.
+static void search_updated(fixing *f)
+{
+    f->anywhere = false;
+    f->found.round++;
+    for (int k = 0; k < f->list.n; k++) {
+        const choosable *o = &f->list.p[k];
+        int at = o->sort == KEPT ? update_of(f, o->tensor) : -1;
+        if (at < 0) continue;
+        for (int alone = o->n_alike == 0; alone <= (o->n_alike != 1); alone++)
+            for (int i = 0; i < o->n; i++)
+                for (int u = 0; u < f->list.p[at].n && !enough(f); u++)
+                    if (!is_so(f, k, i, alone))
+                        search_fixed(f,
+                                     (found_plan){.of = {{k, i, alone}, {at, u, alone}}, .n = 2});
+    }
+}
+
 // Two states at once, where neither brings anything by itself: of those that come nearest.
 static void search_together(fixing *f)
 {
     fixed_one near[SYN_FIX_TOGETHER];
     int n = 0;
-    if (f->found.n > 1) qsort(f->found.p, (size_t)f->found.n, sizeof *f->found.p, faster);
-    for (int i = 0; i < f->found.n && n < SYN_FIX_TOGETHER; i++) {
-        const found_plan *x = &f->found.p[i];
+    if (f->found.list.n > 1)
+        qsort(f->found.list.p, (size_t)f->found.list.n, sizeof *f->found.list.p, found_faster);
+    for (int i = 0; i < f->found.list.n && n < SYN_FIX_TOGETHER; i++) {
+        const found_plan *x = &f->found.list.p[i];
         const fixed_one *of = &x->of[0];
         if (isinf(x->sec) || x->n > 1 || f->list.p[of->at].sort != KEPT) continue;
         if (!is_so(f, of->at, of->state, of->alone)) near[n++] = *of;
     }
     f->anywhere = false;
-    f->round++;
+    f->found.round++;
     for (int i = 0; i < n; i++)
         for (int k = 0; k < i && !enough(f); k++)
             if (near[i].at != near[k].at)
@@ -470,10 +414,10 @@ static bool simulate_first(fixing *f, const found_plan *x, double sec)
     syn_choice_decode(f->best.arena, f->s, x->x, choice);
     choice->additive = x->additive;
     candidate c = pool_simulate(p, own, f->s, choice);
-    offer_if_it_gains(p, &c);
+    found_offer(p, &c);
     f->best.sec = p->best.sec;
     f->x = x->x;
-    settle(f, own);
+    found_settle(p, f->best.arena, own);
     return c.sec < sec * SYN_FIX_NEARER;
 }
 
@@ -635,6 +579,8 @@ static void fix_in_turn(fixing *f, double begin, phase n)
         double sec = f->best.sec;
         if (x == STATES_TOGETHER)
             search_together(f);
+        else if (x == STATES_UPDATED)
+            search_updated(f);
         else
             search_all(f, x);
         bool better = simulate_found(f);
@@ -672,7 +618,7 @@ bool pool_fix_states(pool *p, fix_way way)
     if (same) f.far = SYN_FIX_SAME;
     f.more = fmax(SYN_FIX_WORK * (p->work - p->fixing + p->spared), SYN_FIX_LEAST);
     f.work = p->work + f.more;
-    f.arena = hb_arena_new();
+    f.arena = f.found.arena = hb_arena_new();
     p->held = &f.best;
     if (begin_fixing(&f, way)) fix_in_turn(&f, begin, phases[way]);
     if (way == FIX_EVEN_CUTS) p->work = begin; // other variants of the step have no less for it

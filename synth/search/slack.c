@@ -51,6 +51,13 @@ static double note_times(const syn_program *p, bool pairs, double *made, double 
     return now;
 }
 
+// A number from 0 to 2 for a kind; 1 where nothing is drawn.
+static double drawn(int draw, int kind)
+{
+    const int of[2] = {draw, kind};
+    return draw == 0 ? 1 : (double)(hb_hash(of, sizeof of) >> 40) / (double)(1 << 23);
+}
+
 syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kinds, syn_hiding how)
 {
     int n = p->g->tensors.n;
@@ -70,7 +77,7 @@ syn_slack *syn_slack_of(hb_arena *a, const syn_program *p, const syn_kinds *kind
         count[kinds->tensor[v]]++;
     }
     for (int v = 0; v < n; v++)
-        slack[v] =
-            (how.share > 0 ? how.share : 1) * sum[kinds->tensor[v]] / count[kinds->tensor[v]];
+        slack[v] = (how.share > 0 ? how.share : 1) * drawn(how.draw, kinds->tensor[v]) *
+                   sum[kinds->tensor[v]] / count[kinds->tensor[v]];
     return hb_copy(a, &(syn_slack){slack, how.price, how.takes, how.share}, sizeof(syn_slack));
 }

@@ -10,6 +10,7 @@
 typedef struct syn_hiding {
     double price; // share of what a transfer takes that is counted while it hides
     double share; // of the slack, in which it may; 0: of all
+    int draw;     // which factors are drawn for the slack of kinds; 0: none
     bool takes;   // what it takes from the computing that hides it is counted as well
     bool pairs; // while a product goes row by row, what it makes and the rows that it reads travel
 } syn_hiding;

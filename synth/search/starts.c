@@ -108,9 +108,11 @@ static void take_rounds(pool *p, syn_starting_ratio starting, candidate *cur, do
         pool_add_lp_cuts(p, &lp);
         if (tried_before(p) && b->mesh->n_axes == 2) return;
         const syn_slack *hides = cur->space->slack;
-        o.slack =
-            hides ? slack_of(p, cur, (syn_hiding){hides->price, hides->share, hides->takes, false})
-                  : NULL;
+        o.slack = hides ? slack_of(p, cur,
+                                   (syn_hiding){.price = hides->price,
+                                                .share = hides->share,
+                                                .takes = hides->takes})
+                        : NULL;
         set_weights(p, &lp, weight);
         if (!pool_search_within_memory(p, &o, cur, &next)) return;
         if (next.fits && cur->fits && near_by(next.sec, cur->sec)) return;
@@ -193,14 +195,24 @@ void pool_polish(pool *p)
     }
 }
 
-bool pool_hide_by(pool *p, const candidate *from, double price, double share, candidate *out)
+bool pool_plain_at(pool *p, const candidate *from, candidate *out)
 {
     const syn_space *s = from->space;
     p->b = pool_board_of(p, s->mesh);
     *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
     search_options o = quick_options(p, s->weight);
-    o.price = p->b->price;
-    o.slack = slack_of(p, from, (syn_hiding){.price = price, .share = share});
+    o.price = pool_price_of(p, s);
+    return pool_search(p, &o, out) && out->program;
+}
+
+bool pool_hide_by(pool *p, const candidate *from, syn_hiding how, candidate *out)
+{
+    const syn_space *s = from->space;
+    p->b = pool_board_of(p, s->mesh);
+    *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
+    search_options o = quick_options(p, s->weight);
+    o.price = pool_price_of(p, s);
+    o.slack = slack_of(p, from, how);
     return pool_search(p, &o, out) && out->fits;
 }
 

@@ -5,6 +5,7 @@
 #define HAP_SYNTH_STARTS_H
 
 #include "synth/search/candidates.h"
+#include "synth/search/slack.h"
 
 // The plan at the cuts of a starting ratio on p->b. False if there is none, or the cuts were
 // searched before. keep, if not NULL, stays in memory.
@@ -25,9 +26,10 @@ void pool_follow_lead(pool *p, const syn_lead *lead);
 void pool_discounts(pool *p);
 // The best plan's transfers once more, on whatever devices it stands.
 void pool_polish(pool *p);
-// The plan of a search at the cuts of another one, in which what that leaves time for costs a share
-// `price` of itself in a share of that time. False: it does not fit, or there is none.
-bool pool_hide_by(pool *p, const candidate *from, double price, double share, candidate *out);
+// A plan of a search at the cuts of another one: in which nothing hides; in which what that leaves
+// time for hides as said. False: there is none, or the latter does not fit.
+bool pool_plain_at(pool *p, const candidate *from, candidate *out);
+bool pool_hide_by(pool *p, const candidate *from, syn_hiding how, candidate *out);
 // From the best plan with pairs: transfers that pairs may hide at a discount, and other ratios.
 // What is found takes the place of that plan alone; all else is as if there were no pairs.
 void pool_pair_rounds(pool *p);

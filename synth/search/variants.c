@@ -590,6 +590,20 @@ static bool is_exhausted(const planner *p, const struct seen *x)
     return false;
 }
 
+// Did the best plan take every effort?
+static bool took_effort(const planner *p)
+{
+    const bool *again = set_of(p);
+    int64_t chunks = chunks_of(p->plain->g);
+    bool easily = false;
+    for (int i = 0; i < p->seen.n; i++) {
+        const struct seen *x = &p->seen.p[i];
+        easily = easily || (x->loose && isfinite(x->sec) && x->chunks == chunks &&
+                            memcmp(x->again, again, (size_t)p->step->n_blocks) == 0);
+    }
+    return !easily;
+}
+
 // What came near without a plan, with every effort: the nearest first.
 static void plan_near_ones(planner *p, double most_share)
 {
@@ -631,8 +645,12 @@ void planner_variants(planner *p)
     p->loose = !o->pins && o->strategy == SYN_AUTO && !given;
     begin_turn(p);
     // On some devices what is best on all comes first.
-    if (p->all && planner_fits(p->all) && p->all->plain->g->recomputed.n > 0)
+    if (p->all && planner_fits(p->all) && p->all->plain->g->recomputed.n > 0) {
+        bool loose = p->loose;
+        p->loose = loose && !took_effort(p->all);
         planner_plan(p, chunks_of(p->all->plain->g), set_of(p->all), NULL);
+        p->loose = loose;
+    }
     planner_plan(p, first, o->again ? o->again : none, NULL);
     if (p->least_share <= 0) return; // parameters and moments alone do not fit
     p->hopeless = p->o->worth > 0 && p->quickest >= p->o->worth;

@@ -3,9 +3,9 @@
 //   hapc examples/bert-tiny/graph.json clusters/laptop2.yaml -o bert-tiny@laptop2 -q
 //
 //   ranks      0 cpu4, 1 cpu3
-//   predicted  4.58 ms a step: 4.51 computing or idle, 0.501 communication, of it 0.431 hidden; at
+//   predicted  4.53 ms a step: 4.44 computing or idle, 0.575 communication, of it 0.479 hidden; at
 //              least 3.99; by datasheet formulas
-//   memory     3.47 MiB, 2.58 MiB on {cpu4, cpu3}
+//   memory     3.45 MiB, 2.65 MiB on {cpu4, cpu3}
 //   input      graph 5ffbb2b756fd80f4, cluster 8851bf650c8a0795; strategy auto
 //
 // Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] is whole on
@@ -18,21 +18,22 @@
 
 // Cuts: axis of the mesh, size, entries of each coordinate; and who chose them.
 static const hap_cuts cuts[] = {
-    HAP_CUT("rows",    0,   8,   5,   3),                     // compute
-    HAP_CUT("cut_32",  0,  32,  17,  15),                     // compute
-    HAP_CUT("vocab",   0, 199, 111,  88),                     // compute
-    HAP_CUT("cut_64",  0,  64,  37,  27),                     // compute
-    HAP_CUT("cut_16",  0,  16,   9,   7),                     // compute
-    HAP_CUT("cut_192", 0, 192, 110,  82),                     // compute
+    HAP_CUT("rows",      0,   8,   5,   3),                   // compute
+    HAP_CUT("cut_32",    0,  32,  20,  12),                   // compute
+    HAP_CUT("vocab",     0, 199, 135,  64),                   // compute
+    HAP_CUT("cut_64",    0,  64,  37,  27),                   // compute
+    HAP_CUT("heads",     0,   4,   2,   2),                   // compute
+    HAP_CUT("cut_192",   0, 192, 110,  82),                   // compute
+    HAP_CUT("rows_even", 0,   8,   3,   5),                   // even
 };
 
 #include "buffers.h"
 
 static void embeddings_forward(hap_rank *r), encoder_layer_forward(hap_rank *r, int i),
-    cls_predictions_forward(hap_rank *r), loss_backward(hap_rank *r),
+    loss_forward(hap_rank *r), loss_backward(hap_rank *r),
     encoder_layer_backward(hap_rank *r, int i), embeddings_backward(hap_rank *r),
-    update(hap_rank *r), encoder_layer_update(hap_rank *r, int i), convert(hap_rank *r),
-    update_2(hap_rank *r), encoder_layer_wait(hap_rank *r, int i);
+    update(hap_rank *r), encoder_layer_update(hap_rank *r, int i), update_2(hap_rank *r),
+    encoder_layer_wait(hap_rank *r, int i);
 
 int main(int argc, char **argv)
 {
@@ -44,22 +45,21 @@ int main(int argc, char **argv)
     declare_buffers(r); // buffers.h
 
     while (hap_next_step(r)) {
-        embeddings_forward(r);                                //                               0.052
+        embeddings_forward(r);                                //                               0.054
         for (int i = 0; i < 3; i++)
             encoder_layer_forward(r, i);                      //                                1.23
-        cls_predictions_forward(r);                           //                               0.164
+        loss_forward(r);                                      //                               0.164
         loss_backward(r);                                     //                               0.303
         for (int i = 2; i >= 0; i--)
-            encoder_layer_backward(r, i);                     //                                2.44
-        embeddings_backward(r);                               //                               0.064
-        update(r);                                            //                               0.031
+            encoder_layer_backward(r, i);                     //                                2.47
+        embeddings_backward(r);                               //                               0.057
+        update(r);                                            //                               0.034
         for (int i = 0; i < 3; i++)
-            encoder_layer_update(r, i);                       //                               0.263
-        convert(r);
-        update_2(r);                                          //                               0.018
+            encoder_layer_update(r, i);                       //                               0.272
+        update_2(r);                                          //                               0.014
         for (int i = 0; i < 3; i++)
             encoder_layer_wait(r, i);
-        hap_wait(r, loss_all_ready);                          // 0.006 hidden
+        hap_wait(r, cls_predictions_transform_dense_weight_ready); // 0.004 hidden
     }
     return hap_finish(r);
 }
@@ -67,8 +67,9 @@ int main(int argc, char **argv)
 static void embeddings_forward(hap_rank *r)
 {
     // embeddings
+    hap_cut(r, input_ids_by_rows, input_ids);                 // whole -> @rows  [8@rows 32]   0.001
     op_embedding(r, embeddings_word_embeddings, embeddings_word_embeddings_weight,
-        input_ids);                                           // y = a[b]  [8@rows 32 64]      0.007
+        input_ids_by_rows);                                   // y = a[b]  [8@rows 32 64]      0.007
     op_embedding(r, embeddings_token_type_embeddings, embeddings_token_type_embeddings_weight,
         embeddings_token_type_embeddings_const);              // y = a[b]                      0.007
     op_add(r, embeddings_add, embeddings_word_embeddings,
@@ -132,7 +133,7 @@ static void encoder_layer_forward(hap_rank *r, int i)
         1e-12);                                               // [8@rows 32 64]                0.008
 }
 
-static void cls_predictions_forward(hap_rank *r)
+static void loss_forward(hap_rank *r)
 {
     // cls.predictions
     op_linear(r, cls_predictions_transform_dense, encoder_layer_output_LayerNorm[3],
@@ -159,8 +160,10 @@ static void cls_predictions_forward(hap_rank *r)
 
     // count
     op_count(r, count, labels, -100);                         // y = count x                   0.001
-    hap_wait(r, coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 1, &count_all, &count, NULL)); // 0.010
-    op_div(r, loss, ce_sum, count_all);                       // y = a / b  []+                0.001
+    hap_tensor *const to[] = {ce_sum_all, count_all};
+    hap_tensor *const from[] = {ce_sum, count};
+    hap_wait(r, coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 2, to, from, NULL)); // 8 B       0.010
+    op_div(r, loss, ce_sum_all, count_all);                   // y = a / b                     0.001
 }
 
 static void loss_backward(hap_rank *r)
@@ -176,6 +179,8 @@ static void loss_backward(hap_rank *r)
         HAP_NN);                                              // y = a b  [8@rows 32 64]       0.086
     op_linear_dw(r, cls_predictions_decoder_dw, ce_sum_dx,
         cls_predictions_transform_LayerNorm);                 // y = sum rows a' b  [199 64]+  0.086
+    cls_predictions_decoder_dw_by_vocab_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED,
+        1, &cls_predictions_decoder_dw_by_vocab, &cls_predictions_decoder_dw, NULL); //        0.019
     op_sum(r, cls_predictions_decoder_db, ce_sum_dx, HAP_INTS(0, 1), false); // [199]+         0.011
     op_norm_bwd_stats(r, cls_predictions_transform_LayerNorm_sum_u,
         cls_predictions_transform_LayerNorm_sum_ux, cls_predictions_decoder_dx,
@@ -198,11 +203,15 @@ static void loss_backward(hap_rank *r)
         HAP_NN);                                              // y = a b                       0.028
     op_linear_dw(r, cls_predictions_transform_dense_dw,
         cls_predictions_transform_transform_act_fn_dx, encoder_layer_output_LayerNorm[3]); //  0.028
+    cls_predictions_transform_dense_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_SENDRECV, 1, &cls_predictions_transform_dense_dw_cut,
+        &cls_predictions_transform_dense_dw,
+        cls_predictions_transform_dense_dw_cut_scratch);      // + -> @cut_64  16.0 KiB        0.010
     op_sum(r, cls_predictions_transform_dense_db, cls_predictions_transform_transform_act_fn_dx,
         HAP_INTS(0, 1), false);                               // y = sum x  [64]+              0.004
 }
 
-// One of the 3 blocks bert.encoder.layer.*                   //                               0.813
+// One of the 3 blocks bert.encoder.layer.*                   //                               0.822
 static void encoder_layer_backward(hap_rank *r, int i)
 {
     const encoder_layer_block *b = &encoder_layer[i];
@@ -267,15 +276,22 @@ static void encoder_layer_backward(hap_rank *r, int i)
         b->attention_self_sdpa_lse, NULL, false, 0.25, 0, 0, 0); // y, y1, y2 = dq, dk, dv     0.069
     op_transpose(r, b->attention_self_transpose_3_dx, b->attention_self_sdpa_dv,
         HAP_INTS(0, 2, 1, 3));                                // y = x'  [8@rows 32 4 16]      0.007
+    hap_event *e_attention_self_reshape_3_dx_by_rows_even = coll_reshard_start(r, AXIS(0),
+        FORM_EVEN, 1, &b->attention_self_reshape_3_dx_by_rows_even, &b->attention_self_reshape_3_dx,
+        b->attention_self_reshape_3_dx_by_rows_even_scratch); // @rows -> @rows_even  64.0 KiB 0.020
+    hap_event *e_output_LayerNorm_by_rows_even = coll_reshard_start(r, AXIS(0), FORM_EVEN, 1,
+        &b->output_LayerNorm_by_rows_even, &encoder_layer_output_LayerNorm[i],
+        b->output_LayerNorm_by_rows_even_scratch);            // @rows -> @rows_even  64.0 KiB 0.020
     op_linear(r, b->attention_self_value_dx, b->attention_self_reshape_3_dx,
         b->attention_self_value_weight, NULL, HAP_NN);        // y = a b  [8@rows 32 64]       0.028
     op_add(r, b->attention_self_value_dsum, b->attention_output_LayerNorm_dx,
         b->attention_self_value_dx);                          // y = a + b                     0.011
-    op_linear_dw(r, b->attention_self_value_dw, b->attention_self_reshape_3_dx,
-        encoder_layer_output_LayerNorm[i]);                   // y = sum rows a' b  [64 64]+   0.028
-    encoder_layer_attention_self_value_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
-        FORM_PADDED, 1, &b->attention_self_value_dw_cut, &b->attention_self_value_dw,
-        b->attention_self_value_dw_cut_scratch);              // + -> @cut_16  16.0 KiB        0.012
+    hap_wait(r, e_attention_self_reshape_3_dx_by_rows_even);
+    hap_wait(r, e_output_LayerNorm_by_rows_even);
+    op_linear_dw(r, b->attention_self_value_dw, b->attention_self_reshape_3_dx_by_rows_even,
+        b->output_LayerNorm_by_rows_even);                    // y = sum rows a' b  [64 64]+   0.037
+    encoder_layer_attention_self_value_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_EVEN, 1, &b->attention_self_value_dw_by_heads, &b->attention_self_value_dw, NULL);
     op_sum(r, b->attention_self_value_db, b->attention_self_reshape_3_dx, HAP_INTS(0, 1), false);
     op_transpose(r, b->attention_self_transpose_2_dx, b->attention_self_sdpa_dk,
         HAP_INTS(0, 2, 1, 3));                                // y = x'  [8@rows 32 4 16]      0.007
@@ -285,9 +301,8 @@ static void encoder_layer_backward(hap_rank *r, int i)
         b->attention_self_key_dx);                            // y = a + b                     0.011
     op_linear_dw(r, b->attention_self_key_dw, b->attention_self_reshape_2_dx,
         encoder_layer_output_LayerNorm[i]);                   // y = sum rows a' b  [64 64]+   0.028
-    encoder_layer_attention_self_key_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
-        FORM_PADDED, 1, &b->attention_self_key_dw_cut, &b->attention_self_key_dw,
-        b->attention_self_key_dw_cut_scratch);                // + -> @cut_64  16.0 KiB        0.012
+    encoder_layer_attention_self_key_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_EVEN, 1, &b->attention_self_key_dw_by_heads, &b->attention_self_key_dw, NULL); // 0.007
     op_sum(r, b->attention_self_key_db, b->attention_self_reshape_2_dx, HAP_INTS(0, 1), false);
     op_transpose(r, b->attention_self_transpose_dx, b->attention_self_sdpa_dq,
         HAP_INTS(0, 2, 1, 3));                                // y = x'  [8@rows 32 4 16]      0.007
@@ -297,9 +312,8 @@ static void encoder_layer_backward(hap_rank *r, int i)
         b->attention_self_query_dx);                          // y = a + b                     0.011
     op_linear_dw(r, b->attention_self_query_dw, b->attention_self_reshape_dx,
         encoder_layer_output_LayerNorm[i]);                   // y = sum rows a' b  [64 64]+   0.028
-    encoder_layer_attention_self_query_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
-        FORM_PADDED, 1, &b->attention_self_query_dw_cut, &b->attention_self_query_dw,
-        b->attention_self_query_dw_cut_scratch);              // + -> @cut_64  16.0 KiB        0.012
+    encoder_layer_attention_self_query_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_EVEN, 1, &b->attention_self_query_dw_by_heads, &b->attention_self_query_dw, NULL);
     op_sum(r, b->attention_self_query_db, b->attention_self_reshape_dx, HAP_INTS(0, 1), false);
 }
 
@@ -313,6 +327,8 @@ static void embeddings_backward(hap_rank *r)
         embeddings_add_2, embeddings_LayerNorm_sum, embeddings_LayerNorm_m2,
         embeddings_LayerNorm_sum_u, embeddings_LayerNorm_sum_ux, embeddings_LayerNorm_weight,
         1e-12);                                               // [8@rows 32 64]                0.011
+    hap_event *e_embeddings_LayerNorm_dx_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
+        &embeddings_LayerNorm_dx_all, &embeddings_LayerNorm_dx, NULL); // 64.0 KiB             0.015
     op_norm_bwd_params(r, embeddings_LayerNorm_dw, embeddings_LayerNorm_db,
         encoder_layer_attention_self_query_dsum[0], embeddings_add_2, embeddings_LayerNorm_sum,
         embeddings_LayerNorm_m2, 1e-12);                      // y, y1 = dweight, dbias  [64]+ 0.008
@@ -321,14 +337,14 @@ static void embeddings_backward(hap_rank *r)
         embeddings_position_embeddings_const, 32);            // y[b] += a  [32 64]+           0.003
     embeddings_position_embeddings_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0),
         FORM_SENDRECV, 1, &embeddings_position_embeddings_dw_cut,
-        &embeddings_position_embeddings_dw, embeddings_position_embeddings_dw_cut_scratch); // 0.007
+        &embeddings_position_embeddings_dw, embeddings_position_embeddings_dw_cut_scratch); // 0.008
     op_embedding_bwd(r, embeddings_token_type_embeddings_dw, embeddings_LayerNorm_dx,
         embeddings_token_type_embeddings_const, 2);           // y[b] += a  [2 64]+            0.004
     hap_tensor *const to[] = {cls_predictions_decoder_db_all,
         cls_predictions_transform_LayerNorm_dw_all, cls_predictions_transform_LayerNorm_db_all,
-        cls_predictions_transform_dense_dw_all, cls_predictions_transform_dense_db_all,
-        encoder_layer[2].output_LayerNorm_dw_all, encoder_layer[2].output_LayerNorm_db_all,
-        encoder_layer[2].output_dense_db_all, encoder_layer[2].t_intermediate_dense_db_all,
+        cls_predictions_transform_dense_db_all, encoder_layer[2].output_LayerNorm_dw_all,
+        encoder_layer[2].output_LayerNorm_db_all, encoder_layer[2].output_dense_db_all,
+        encoder_layer[2].t_intermediate_dense_db_all,
         encoder_layer[2].attention_output_LayerNorm_dw_all,
         encoder_layer[2].attention_output_LayerNorm_db_all,
         encoder_layer[2].attention_output_dense_db_all,
@@ -350,10 +366,10 @@ static void embeddings_backward(hap_rank *r)
         encoder_layer[0].attention_self_query_db_all, embeddings_LayerNorm_dw_all,
         embeddings_LayerNorm_db_all, embeddings_token_type_embeddings_dw_all};
     hap_tensor *const from[] = {cls_predictions_decoder_db, cls_predictions_transform_LayerNorm_dw,
-        cls_predictions_transform_LayerNorm_db, cls_predictions_transform_dense_dw,
-        cls_predictions_transform_dense_db, encoder_layer[2].output_LayerNorm_dw,
-        encoder_layer[2].output_LayerNorm_db, encoder_layer[2].output_dense_db,
-        encoder_layer[2].t_intermediate_dense_db, encoder_layer[2].attention_output_LayerNorm_dw,
+        cls_predictions_transform_LayerNorm_db, cls_predictions_transform_dense_db,
+        encoder_layer[2].output_LayerNorm_dw, encoder_layer[2].output_LayerNorm_db,
+        encoder_layer[2].output_dense_db, encoder_layer[2].t_intermediate_dense_db,
+        encoder_layer[2].attention_output_LayerNorm_dw,
         encoder_layer[2].attention_output_LayerNorm_db, encoder_layer[2].attention_output_dense_db,
         encoder_layer[2].attention_self_value_db, encoder_layer[2].attention_self_key_db,
         encoder_layer[2].attention_self_query_db, encoder_layer[1].output_LayerNorm_dw,
@@ -368,35 +384,33 @@ static void embeddings_backward(hap_rank *r)
         encoder_layer[0].attention_self_value_db, encoder_layer[0].attention_self_key_db,
         encoder_layer[0].attention_self_query_db, embeddings_LayerNorm_dw, embeddings_LayerNorm_db,
         embeddings_token_type_embeddings_dw};
-    cls_predictions_decoder_db_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 38, to,
-        from, NULL);                                          // + -> whole  [199]  27.5 KiB   0.017
-    op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx, input_ids,
-        199);                                                 // y[b] += a  [199 64]+          0.009
-    op_add(r, embeddings_word_embeddings_dsum, cls_predictions_decoder_dw,
-        embeddings_word_embeddings_dw);                       // y = a + b                     0.017
-    embeddings_word_embeddings_dsum_by_vocab_ready = coll_reduce_scatter_start(r, AXIS(0),
-        FORM_GROUPED, 1, &embeddings_word_embeddings_dsum_by_vocab,
-        &embeddings_word_embeddings_dsum, NULL);              // + -> @vocab  49.8 KiB         0.017
+    cls_predictions_decoder_db_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 37, to,
+        from, NULL);                                          // + -> whole  [199]  11.5 KiB   0.013
+    hap_wait(r, e_embeddings_LayerNorm_dx_all);               // 0.004 hidden
+    op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx_all, input_ids,
+        199);                                                 // y[b] += a  [199@vocab 64]     0.010
+    hap_wait(r, cls_predictions_decoder_dw_by_vocab_ready);   // 0.019 hidden
+    op_add(r, embeddings_word_embeddings_dsum, cls_predictions_decoder_dw_by_vocab,
+        embeddings_word_embeddings_dw);                       // y = a + b                     0.009
 }
 
 static void update(hap_rank *r)
 {
     hap_cut(r, embeddings_word_embeddings_weight_by_vocab,
         embeddings_word_embeddings_weight);                   // [199@vocab 64]                0.005
-    hap_wait(r, embeddings_word_embeddings_dsum_by_vocab_ready);
     op_adam(r, embeddings_word_embeddings_weight_by_vocab, embeddings_word_embeddings_weight_m,
-        embeddings_word_embeddings_weight_v, embeddings_word_embeddings_dsum_by_vocab, NULL, 1, 0.9,
-        0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c            0.017
+        embeddings_word_embeddings_weight_v, embeddings_word_embeddings_dsum, NULL, 1, 0.9, 0.95,
+        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.020
     embeddings_word_embeddings_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
         &embeddings_word_embeddings_weight, &embeddings_word_embeddings_weight_by_vocab,
-        NULL);                                                // @vocab -> whole  49.8 KiB     0.012
-    hap_wait(r, cls_predictions_decoder_db_all_ready);        // 0.017 hidden
+        NULL);                                                // @vocab -> whole  49.8 KiB     0.014
+    hap_wait(r, cls_predictions_decoder_db_all_ready);        // 0.013 hidden
     op_adam(r, embeddings_token_type_embeddings_weight, embeddings_token_type_embeddings_weight_m,
         embeddings_token_type_embeddings_weight_v, embeddings_token_type_embeddings_dw_all, NULL, 1,
         0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c  [2 64]    0.001
     hap_cut(r, embeddings_position_embeddings_weight_cut,
         embeddings_position_embeddings_weight);               // [32@cut_32 64]                0.002
-    hap_wait(r, embeddings_position_embeddings_dw_cut_ready); // 0.007 hidden
+    hap_wait(r, embeddings_position_embeddings_dw_cut_ready); // 0.008 hidden
     op_adam(r, embeddings_position_embeddings_weight_cut, embeddings_position_embeddings_weight_m,
         embeddings_position_embeddings_weight_v, embeddings_position_embeddings_dw_cut, NULL, 1,
         0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c            0.004
@@ -410,40 +424,39 @@ static void update(hap_rank *r)
         embeddings_LayerNorm_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); //                   0.001
 }
 
-// One of the 3 blocks bert.encoder.layer.*                   //                               0.088
+// One of the 3 blocks bert.encoder.layer.*                   //                               0.091
 static void encoder_layer_update(hap_rank *r, int i)
 {
     const encoder_layer_block *b = &encoder_layer[i];
-    hap_cut(r, b->attention_self_query_weight_cut, b->attention_self_query_weight); //         0.002
-    hap_wait(r, encoder_layer_attention_self_query_dw_cut_ready[i]); // 0.012 hidden
-    op_adam(r, b->attention_self_query_weight_cut, b->attention_self_query_weight_m,
-        b->attention_self_query_weight_v, b->attention_self_query_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
-        0.1, true);                                           // a -= lr b / sqrt c            0.006
+    hap_cut(r, b->attention_self_query_weight_by_heads, b->attention_self_query_weight); //    0.002
+    hap_wait(r, encoder_layer_attention_self_query_dw_by_heads_ready[i]); // 0.007 hidden
+    op_adam(r, b->attention_self_query_weight_by_heads, b->attention_self_query_weight_m,
+        b->attention_self_query_weight_v, b->attention_self_query_dw_by_heads, NULL, 1, 0.9, 0.95,
+        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.007
     encoder_layer_attention_self_query_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
-        FORM_SENDRECV, 1, &b->attention_self_query_weight, &b->attention_self_query_weight_cut,
-        b->attention_self_query_weight_scratch);              // @cut_64 -> whole  16.0 KiB    0.010
+        FORM_EVEN, 1, &b->attention_self_query_weight, &b->attention_self_query_weight_by_heads,
+        NULL);                                                // @heads -> whole  16.0 KiB     0.007
     op_adam(r, b->attention_self_query_bias, b->attention_self_query_bias_m,
         b->attention_self_query_bias_v, b->attention_self_query_db_all, NULL, 1, 0.9, 0.95, 1e-08,
         0, true);                                             // a -= lr b / sqrt c  [64]      0.001
-    hap_cut(r, b->attention_self_key_weight_cut, b->attention_self_key_weight); //             0.002
-    hap_wait(r, encoder_layer_attention_self_key_dw_cut_ready[i]); // 0.012 hidden
-    op_adam(r, b->attention_self_key_weight_cut, b->attention_self_key_weight_m,
-        b->attention_self_key_weight_v, b->attention_self_key_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
-        0.1, true);                                           // a -= lr b / sqrt c            0.006
-    encoder_layer_attention_self_key_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
-        FORM_SENDRECV, 1, &b->attention_self_key_weight, &b->attention_self_key_weight_cut,
-        b->attention_self_key_weight_scratch);                // @cut_64 -> whole  16.0 KiB    0.010
+    hap_cut(r, b->attention_self_key_weight_by_heads, b->attention_self_key_weight); //        0.002
+    hap_wait(r, encoder_layer_attention_self_key_dw_by_heads_ready[i]); // 0.007 hidden
+    op_adam(r, b->attention_self_key_weight_by_heads, b->attention_self_key_weight_m,
+        b->attention_self_key_weight_v, b->attention_self_key_dw_by_heads, NULL, 1, 0.9, 0.95,
+        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.007
+    encoder_layer_attention_self_key_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_EVEN,
+        1, &b->attention_self_key_weight, &b->attention_self_key_weight_by_heads, NULL); //    0.007
     op_adam(r, b->attention_self_key_bias, b->attention_self_key_bias_m,
         b->attention_self_key_bias_v, b->attention_self_key_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c  [64]      0.001
-    hap_cut(r, b->attention_self_value_weight_cut, b->attention_self_value_weight); //         0.002
-    hap_wait(r, encoder_layer_attention_self_value_dw_cut_ready[i]); // 0.012 hidden
-    op_adam(r, b->attention_self_value_weight_cut, b->attention_self_value_weight_m,
-        b->attention_self_value_weight_v, b->attention_self_value_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
-        0.1, true);                                           // a -= lr b / sqrt c            0.006
+    hap_cut(r, b->attention_self_value_weight_by_heads, b->attention_self_value_weight); //    0.002
+    hap_wait(r, encoder_layer_attention_self_value_dw_by_heads_ready[i]); // 0.007 hidden
+    op_adam(r, b->attention_self_value_weight_by_heads, b->attention_self_value_weight_m,
+        b->attention_self_value_weight_v, b->attention_self_value_dw_by_heads, NULL, 1, 0.9, 0.95,
+        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.007
     encoder_layer_attention_self_value_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
-        FORM_SENDRECV, 1, &b->attention_self_value_weight, &b->attention_self_value_weight_cut,
-        b->attention_self_value_weight_scratch);              // @cut_16 -> whole  16.0 KiB    0.010
+        FORM_EVEN, 1, &b->attention_self_value_weight, &b->attention_self_value_weight_by_heads,
+        NULL);                                                // @heads -> whole  16.0 KiB     0.007
     op_adam(r, b->attention_self_value_bias, b->attention_self_value_bias_m,
         b->attention_self_value_bias_v, b->attention_self_value_db_all, NULL, 1, 0.9, 0.95, 1e-08,
         0, true);                                             // a -= lr b / sqrt c  [64]      0.001
@@ -490,17 +503,17 @@ static void encoder_layer_update(hap_rank *r, int i)
         b->output_LayerNorm_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c 0.001
 }
 
-static void convert(hap_rank *r)
-{
-    loss_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 1, &loss_all, &loss,
-        NULL);                                                // + -> whole  []  4 B           0.010
-}
-
 static void update_2(hap_rank *r)
 {
-    op_adam(r, cls_predictions_transform_dense_weight, cls_predictions_transform_dense_weight_m,
-        cls_predictions_transform_dense_weight_v, cls_predictions_transform_dense_dw_all, NULL, 1,
-        0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c  [64 64]   0.013
+    hap_cut(r, cls_predictions_transform_dense_weight_cut,
+        cls_predictions_transform_dense_weight);              // [64@cut_64 64]                0.002
+    hap_wait(r, cls_predictions_transform_dense_dw_cut_ready); // 0.010 hidden
+    op_adam(r, cls_predictions_transform_dense_weight_cut, cls_predictions_transform_dense_weight_m,
+        cls_predictions_transform_dense_weight_v, cls_predictions_transform_dense_dw_cut, NULL, 1,
+        0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c            0.006
+    cls_predictions_transform_dense_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV,
+        1, &cls_predictions_transform_dense_weight, &cls_predictions_transform_dense_weight_cut,
+        NULL);                                                // @cut_64 -> whole  16.0 KiB    0.007
     op_adam(r, cls_predictions_transform_dense_bias, cls_predictions_transform_dense_bias_m,
         cls_predictions_transform_dense_bias_v, cls_predictions_transform_dense_db_all, NULL, 1,
         0.9, 0.95, 1e-08, 0, true);                           // a -= lr b / sqrt c  [64]      0.001
@@ -512,16 +525,16 @@ static void update_2(hap_rank *r)
         NULL, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c            0.001
     op_adam(r, cls_predictions_bias, cls_predictions_bias_m, cls_predictions_bias_v,
         cls_predictions_decoder_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); // [199]          0.002
-    hap_wait(r, embeddings_word_embeddings_weight_ready);     // 0.012 hidden
+    hap_wait(r, embeddings_word_embeddings_weight_ready);     // 0.014 hidden
     hap_wait(r, embeddings_position_embeddings_weight_ready); // 0.006 hidden
 }
 
 // One of the 3 blocks bert.encoder.layer.*
 static void encoder_layer_wait(hap_rank *r, int i)
 {
-    hap_wait(r, encoder_layer_attention_self_query_weight_ready[i]); // 0.010 hidden
-    hap_wait(r, encoder_layer_attention_self_key_weight_ready[i]); // 0.010 hidden
-    hap_wait(r, encoder_layer_attention_self_value_weight_ready[i]); // 0.010 hidden
+    hap_wait(r, encoder_layer_attention_self_query_weight_ready[i]); // 0.007 hidden
+    hap_wait(r, encoder_layer_attention_self_key_weight_ready[i]); // 0.007 hidden
+    hap_wait(r, encoder_layer_attention_self_value_weight_ready[i]); // 0.007 hidden
     hap_wait(r, encoder_layer_attention_output_dense_weight_ready[i]); // 0.007 hidden
     hap_wait(r, encoder_layer_intermediate_dense_weight_ready[i]); // 0.012 hidden
     hap_wait(r, encoder_layer_output_dense_weight_ready[i]);  // 0.012 hidden

@@ -452,7 +452,8 @@ START_TEST(query_parallel)
                            .heads = 2,
                            .hidden = 1024,
                            .vocabulary = 64,
-                           .n_layers = 1};
+                           .n_layers = 1,
+                           .norm = true};
     world w = found(a, small_attention(a, &m), in_world(_i, small_cluster(a, 1, 4, d, 0, 0)));
     const syn_state *s = fact_state(w.p, "s0");
     ck_assert(fact_cut(s, 0, 2));
@@ -646,7 +647,7 @@ START_TEST(gather_forms)
         alike(d, 6, (device){4, 100, 10, 5, 22});
         for (int k = 3; k < 6; k++)
             d[k].mib /= launch_overhead[i];
-        world w = found(a, small_mlp(a, 2048, 4, (int64_t[]){512, 512, 512, 512, 512}),
+        world w = found(a, small_mlp(a, 4096, 4, (int64_t[]){512, 512, 512, 512, 512}),
                         in_world(_i, small_cluster(a, 1, 6, d, 0, 0)));
         for (int k = 0; k < 4; k++) {
             const char *name = hb_fmt(a, "w%d", k).p;

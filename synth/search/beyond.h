@@ -1,0 +1,13 @@
+// Beyond a finished plan: it is the best of those near it, and others lie behind slower ones.
+
+#ifndef HAP_SYNTH_BEYOND_H
+#define HAP_SYNTH_BEYOND_H
+
+#include "synth/search/candidates.h"
+
+// From the pool's best plan, whose states were fixed: at its cuts, searches by other guesses of
+// what hides and at costs that are drawn, with states fixed behind what they find. What it takes is
+// no part of the pool's work: other variants of the step have no less for it.
+void pool_look_beyond(pool *p);
+
+#endif
