@@ -38,13 +38,14 @@ static const char *begin(cuda_context *x, const hap_op_call *const *c, int n, bo
     return NULL;
 }
 
-// body(k, j) for each vector of a row that this thread has.
-template <int N, int T, class Body> __device__ inline void each_vector(int64_t cols, Body body)
+// body(k, j) for each vector of a row that this thread has. All threads have the first WHOLE.
+template <int N, int T, int WHOLE = 0, class Body>
+__device__ inline void each_vector(int64_t cols, Body body)
 {
 #pragma unroll
     for (int k = 0; k < N; k++) {
         int64_t j = (k * T + (int64_t)threadIdx.x) * 8;
-        if (j < cols) body(k, j);
+        if (k < WHOLE || j < cols) body(k, j);
     }
 }
 
@@ -55,10 +56,10 @@ template <int T> __device__ inline float over_row(float x)
     return over_block<join_sum>(x);
 }
 
-// Of two numbers, in the same order; `turn` is another one than that of the call before.
-template <int T> __device__ inline void over_row(float *a, float *b, int turn)
+// Of two numbers, in the same order, or of b alone; `turn` is another one than in the call before.
+template <int T, bool ALONE> __device__ inline void over_row(float *a, float *b, int turn)
 {
-    *a = over_warp<join_sum>(*a), *b = over_warp<join_sum>(*b);
+    *a = ALONE ? 0 : over_warp<join_sum>(*a), *b = over_warp<join_sum>(*b);
     if constexpr (T > 32) {
         __shared__ float2 part[2][T / 32];
         if (threadIdx.x % 32 == 0) part[turn][threadIdx.x / 32] = make_float2(*a, *b);
@@ -220,6 +221,23 @@ struct backward_args {
     int total_type;
 };
 
+// What a kernel knows before it runs: nothing, or that all is as usual of a layer or RMS norm.
+enum known { NOTHING, LAYER, RMS };
+
+static bool is_usual(const backward_args &t)
+{
+    return !t.dx.p && t.y.type == HAP_F32 && t.narrow.type == HAP_BF16 && t.o.w.type == HAP_F32 &&
+           t.n_params == (t.o.sum.p ? 2 : 1) && (!t.has_total || t.total_type == HAP_BF16);
+}
+
+template <known USUAL> __device__ inline void assume_usual(backward_args &t)
+{
+    if (USUAL == NOTHING) return;
+    t.dx.p = NULL, t.y.type = t.o.w.type = HAP_F32, t.narrow.type = t.total_type = HAP_BF16;
+    t.n_params = USUAL == RMS ? 1 : 2;
+    if (USUAL == RMS) t.o.sum.p = t.s1.p = NULL;
+}
+
 // The row's sums, kept and then as means.
 __device__ inline void leave_stats(const backward_args &t, int64_t row, float *a, float *b)
 {
@@ -335,26 +353,18 @@ template <int K, int A, int B, int MORE> struct row_operands {
 
 // One row, by T threads, which hold all of their K = N vectors, and xhat in place of x from the
 // statistics on; or K = 1 of several, which is fetched for the statistics and once more behind them,
-// so that two blocks share a processor. A block's one vector has its weights in w and keeps u. Row
+// so that two blocks share a processor. weigh(j, u): u = dy w; a block's one vector keeps it. Row
 // `next`, if it is not -1, comes nearer once this one has come: sooner it would be in its way.
-template <int N, int T, int K, int A, int B, int MORE>
+template <int N, int T, known USUAL, int K, int A, int B, int MORE, class Weigh>
 __device__ inline void backward_row(const backward_args &t, int64_t row, int64_t next, float mean,
                                     float rstd, row_operands<K, A, B, MORE> &in,
-                                    const float (&w)[8], int turn, const column_sums &sums)
+                                    Weigh weigh, int turn, const column_sums &sums)
 {
     constexpr bool HELD = K == N, ONE = N == 1 && T > NARROW;
     const norm_row &o = t.o;
     int64_t cols = o.r.cols, at = row * cols;
     float a = 0, b = 0, kept[8];
-    auto weigh = [&](int64_t j, float (&u)[8]) {
-        if constexpr (!ONE) {
-            weigh_vec<8>(o, j, u);
-        } else if (o.w.p) {
-            for (int e = 0; e < 8; e++)
-                u[e] = __fmul_rn(u[e], w[e]);
-        }
-    };
-    each_vector<N, T>(cols, [&](int k, int64_t j) {
+    each_vector<N, T, N - 1>(cols, [&](int k, int64_t j) {
         float u[8], v[8];
         if (!HELD) in.fetch(t, 0, at + j);
         in.unpack(HELD ? k : 0, u, v);
@@ -376,10 +386,11 @@ __device__ inline void backward_row(const backward_args &t, int64_t row, int64_t
             for (int e = 0; e < 8; e++)
                 kept[e] = u[e];
     });
-    if (next >= 0) each_vector<N, T>(cols, [&](int, int64_t j) { in.near(t, next * cols + j); });
-    over_row<T>(&a, &b, turn);
+    if (next >= 0)
+        each_vector<N, T, N - 1>(cols, [&](int, int64_t j) { in.near(t, next * cols + j); });
+    over_row<T, USUAL == RMS>(&a, &b, turn);
     leave_stats(t, row, &a, &b);
-    each_vector<N, T>(cols, [&](int k, int64_t j) {
+    each_vector<N, T, N - 1>(cols, [&](int k, int64_t j) {
         float u[8], v[8];
         if (!HELD) in.fetch(t, 0, at + j);
         in.unpack(HELD ? k : 0, u, v);
@@ -409,13 +420,14 @@ __device__ inline void backward_row(const backward_args &t, int64_t row, int64_t
 }
 
 // A warp a row. The sums of columns lie in shared memory, a thread's own, so that two blocks share a
-// processor.
-template <int N, int A, int B, int MORE>
+// processor; behind them the weights. A lane has the statistics of one of the warp's next 32 rows.
+template <int N, known USUAL, int A, int B, int MORE>
 __global__ __launch_bounds__(32 * ROWS, 2) void norm_backward(backward_args t)
 {
-    extern __shared__ float4 shared[]; // [dw, db, total, those that there are][ROWS, N, 2, 32]
-    const float none[8] = {};
+    extern __shared__ float4 shared[]; // [dw, db, total, those that there are][ROWS, N, 2, 32],
+                                       // weights [2, cols / 8]
     enum { OWN = 64 * N, ALL = ROWS * OWN };
+    assume_usual<USUAL>(t);
     int64_t cols = t.o.r.cols, r0 = blockIdx.x * t.each;
     int64_t r1 = r0 + t.each < t.o.r.rows ? r0 + t.each : t.o.r.rows;
     float4 *own = shared + threadIdx.y * OWN + threadIdx.x;
@@ -423,12 +435,32 @@ __global__ __launch_bounds__(32 * ROWS, 2) void norm_backward(backward_args t)
     int n = t.n_params + t.has_total;
     for (int k = 0; k < n * 2 * N; k++)
         own[k / (2 * N) * ALL + k % (2 * N) * 32] = make_float4(0, 0, 0, 0);
-    for (int64_t row = r0 + threadIdx.y; row < r1; row += ROWS) {
+    float4 *weights = shared + n * ALL;
+    const int vectors = (int)(cols / 8);
+    for (int v = (int)(threadIdx.y * 32 + threadIdx.x); v < vectors; v += 32 * ROWS) {
+        float w[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+        if (t.o.w.p) load_column<8>(t.o.w, v * 8, w);
+        weights[v] = make_float4(w[0], w[1], w[2], w[3]);
+        weights[vectors + v] = make_float4(w[4], w[5], w[6], w[7]);
+    }
+    __syncthreads();
+    auto weigh = [&](int64_t j, float (&u)[8]) {
+        const float4 lo = weights[j / 8], hi = weights[vectors + j / 8];
+        const float w[8] = {lo.x, lo.y, lo.z, lo.w, hi.x, hi.y, hi.z, hi.w};
+        for (int e = 0; e < 8; e++)
+            u[e] = __fmul_rn(u[e], w[e]);
+    };
+    float2 stat = {}; // mean and 1 / deviation of the lane's row
+    int lane = 0;
+    for (int64_t row = r0 + threadIdx.y; row < r1; row += ROWS, lane = (lane + 1) % 32) {
         row_operands<N, A, B, MORE> in;
-        float mean, rstd;
-        each_vector<N, 32>(cols, [&](int k, int64_t j) { in.fetch(t, k, row * cols + j); });
-        row_stats(t.o, row, &mean, &rstd);
-        backward_row<N, 32>(t, row, row + ROWS < r1 ? row + ROWS : -1, mean, rstd, in, none, 0, sums);
+        each_vector<N, 32, N - 1>(cols, [&](int k, int64_t j) { in.fetch(t, k, row * cols + j); });
+        const int64_t of = row + (int64_t)threadIdx.x * ROWS;
+        if (lane == 0 && of < r1) row_stats(t.o, of, &stat.x, &stat.y);
+        const float mean = USUAL == RMS ? 0 : __shfl_sync(0xFFFFFFFF, stat.x, lane),
+                    rstd = __shfl_sync(0xFFFFFFFF, stat.y, lane);
+        const int64_t next = row + ROWS < r1 ? row + ROWS : -1;
+        backward_row<N, 32, USUAL>(t, row, next, mean, rstd, in, weigh, 0, sums);
     }
     __syncthreads();
     for (int j = (int)(threadIdx.y * 32 + threadIdx.x); j < n * (int)cols; j += 32 * ROWS) {
@@ -465,13 +497,14 @@ __host__ __device__ constexpr int rows_ahead(int T)
 // A block a row: the lane's sums of columns lie in shared memory, those of the lanes before it in
 // the part's, where each thread reads what it wrote. A thread's one vector of the rows ahead comes to
 // its own places in shared memory; of several vectors none does, and the next row comes nearer.
-template <int N, int T, int A, int B, int MORE>
+template <int N, int T, known USUAL, int A, int B, int MORE>
 __global__ __launch_bounds__(T, 2) void norm_backward_wide(backward_args t)
 {
     extern __shared__ float4 shared[]; // [dw, db, total, those that there are][N, 2, T], rows ahead
     __shared__ float2 stat[T];         // mean and 1 / deviation of a lane's next T rows
     enum { ALL = 2 * T * N, AHEAD = N == 1 ? rows_ahead(T) : 0 };
     typedef row_operands<1, A, B, MORE> operands;
+    assume_usual<USUAL>(t);
     const int64_t cols = t.o.r.cols, r0 = blockIdx.x * t.each, j = (int64_t)threadIdx.x * 8;
     const int64_t r1 = r0 + t.each < t.o.r.rows ? r0 + t.each : t.o.r.rows;
     float4 *own = shared + threadIdx.x;
@@ -480,6 +513,14 @@ __global__ __launch_bounds__(T, 2) void norm_backward_wide(backward_args t)
     row_walk here = {r0, r1, r0, 0}, there = here;
     float w[8] = {};
     if (N == 1 && t.o.w.p && j < cols) load_column<8>(t.o.w, j, w);
+    auto weigh = [&](int64_t i, float (&u)[8]) {
+        if constexpr (N > 1) {
+            weigh_vec<8>(t.o, i, u);
+        } else if (t.o.w.p) {
+            for (int e = 0; e < 8; e++)
+                u[e] = __fmul_rn(u[e], w[e]);
+        }
+    };
     auto send = [&](int slot) {
         if (there.row < r1 && j < cols)
             operands::send_for(t, there.row * cols + j, ahead + slot * operands::WORDS * T, T);
@@ -509,10 +550,11 @@ __global__ __launch_bounds__(T, 2) void norm_backward_wide(backward_args t)
                 slot = slot + 1 < AHEAD ? slot + 1 : 0;
             }
             const int64_t next = AHEAD == 0 && here.row < r1 ? here.row : -1;
-            backward_row<N, T>(t, row, next, stat[n % T].x, stat[n % T].y, in, w, turn, sums);
+            const float mean = USUAL == RMS ? 0 : stat[n % T].x;
+            backward_row<N, T, USUAL>(t, row, next, mean, stat[n % T].y, in, weigh, turn, sums);
         }
         for (int of = 0; of < t.n_params + t.has_total; of++)
-            each_vector<N, T>(cols, [&](int k, int64_t i) {
+            each_vector<N, T, N - 1>(cols, [&](int k, int64_t i) {
                 float4 *to =
                     (float4 *)(t.part + (of * (int64_t)gridDim.x + blockIdx.x) * cols + i);
                 for (int half = 0; half < 2; half++) {
@@ -535,8 +577,10 @@ static int shared_of(const backward_args &t, int words)
 {
     const int threads = cuda_row_threads(t.o.r.cols), n = vectors_of(t.o.r.cols),
               rows = threads == NARROW ? ROWS : 1,
-              ahead = threads > NARROW && n == 1 ? rows_ahead(threads) * words : 0;
-    return threads * ((t.n_params + t.has_total) * rows * 2 * n + ahead) * (int)sizeof(float4);
+              ahead = threads > NARROW && n == 1 ? rows_ahead(threads) * words : 0,
+              weights = threads == NARROW ? (int)(t.o.r.cols / 4) : 0;
+    return (threads * ((t.n_params + t.has_total) * rows * 2 * n + ahead) + weights) *
+           (int)sizeof(float4);
 }
 
 static bool has_room(int bytes)
@@ -548,19 +592,32 @@ static bool has_room(int bytes)
            bytes + STATIC <= most;
 }
 
+typedef void backward_rows(backward_args t);
+template <known USUAL, int A, int B, int MORE> static backward_rows *backward_rows_of(int64_t cols)
+{
+    static backward_rows *const narrow[MOST] = {
+        norm_backward<1, USUAL, A, B, MORE>, norm_backward<2, USUAL, A, B, MORE>,
+        norm_backward<3, USUAL, A, B, MORE>, norm_backward<4, USUAL, A, B, MORE>};
+    static backward_rows *const wide[MOST] = {norm_backward_wide<1, WIDE, USUAL, A, B, MORE>,
+                                              norm_backward_wide<2, WIDE, USUAL, A, B, MORE>,
+                                              norm_backward_wide<3, WIDE, USUAL, A, B, MORE>,
+                                              norm_backward_wide<4, WIDE, USUAL, A, B, MORE>};
+    const int threads = cuda_row_threads(cols), k = vectors_of(cols) - 1;
+    return threads == NARROW   ? narrow[k]
+           : threads == MIDDLE ? norm_backward_wide<1, MIDDLE, USUAL, A, B, MORE>
+                               : wide[k];
+}
+
 template <int A, int B, int MORE>
 static const char *run_backward(cuda_context *x, const backward_args &t, unsigned blocks, bool *done)
 {
-    static void (*const narrow[MOST])(backward_args) = {
-        norm_backward<1, A, B, MORE>, norm_backward<2, A, B, MORE>, norm_backward<3, A, B, MORE>,
-        norm_backward<4, A, B, MORE>};
-    static void (*const wide[MOST])(backward_args) = {
-        norm_backward_wide<1, WIDE, A, B, MORE>, norm_backward_wide<2, WIDE, A, B, MORE>,
-        norm_backward_wide<3, WIDE, A, B, MORE>, norm_backward_wide<4, WIDE, A, B, MORE>};
-    const int threads = cuda_row_threads(t.o.r.cols), k = vectors_of(t.o.r.cols) - 1;
-    auto *run = threads == NARROW   ? narrow[k]
-                : threads == MIDDLE ? norm_backward_wide<1, MIDDLE, A, B, MORE>
-                                    : wide[k];
+    const int64_t cols = t.o.r.cols;
+    const int threads = cuda_row_threads(cols);
+    backward_rows *run = backward_rows_of<NOTHING, A, B, MORE>(cols);
+    if constexpr (A == HAP_BF16 && B == NONE)
+        if (is_usual(t))
+            run = t.o.sum.p ? backward_rows_of<LAYER, A, B, MORE>(cols)
+                            : backward_rows_of<RMS, A, B, MORE>(cols);
     const int shared = shared_of(t, row_operands<1, A, B, MORE>::WORDS);
     *done = has_room(shared);
     if (!*done || !blocks) return NULL;

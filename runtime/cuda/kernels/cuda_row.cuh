@@ -87,7 +87,7 @@ template <int V> __device__ inline void load_column(view v, int64_t j, float (&x
 }
 
 // One vector of each formula, shared by the kernels of single rows and of chains. Roundings are
-// spelled out, so that both give the same bits.
+// spelled out, so that both give the same bits; of `-` alone a compiler leaves out what is minus 0.
 
 template <int V> __device__ inline void m2_vec(const float (&v)[V], float mean, float *m2)
 {
@@ -99,7 +99,7 @@ template <int V> __device__ inline void m2_vec(const float (&v)[V], float mean, 
 
 __device__ inline float hat(float x, float mean, float rstd)
 {
-    return __fmul_rn(__fsub_rn(x, mean), rstd);
+    return __fmul_rn(x - mean, rstd);
 }
 
 // v = x on entry, y on return.
@@ -157,7 +157,7 @@ template <int V>
 __device__ inline void grad_vec(float (&u)[V], const float (&xhat)[V], float rstd, float a, float b)
 {
     for (int e = 0; e < V; e++)
-        u[e] = __fmul_rn(rstd, __fmaf_rn(-xhat[e], b, __fsub_rn(u[e], a)));
+        u[e] = __fmul_rn(rstd, __fmaf_rn(-xhat[e], b, u[e] - a));
 }
 
 // Adds dy xhat to w and dy to b.
