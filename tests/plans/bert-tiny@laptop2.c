@@ -3,9 +3,9 @@
 //   hapc examples/bert-tiny/graph.json clusters/laptop2.yaml -o bert-tiny@laptop2 -q
 //
 //   ranks      0 cpu4, 1 cpu3
-//   predicted  4.53 ms a step: 4.44 computing or idle, 0.575 communication, of it 0.479 hidden; at
+//   predicted  4.55 ms a step: 4.45 computing or idle, 0.655 communication, of it 0.556 hidden; at
 //              least 3.99; by datasheet formulas
-//   memory     3.45 MiB, 2.65 MiB on {cpu4, cpu3}
+//   memory     3.64 MiB, 2.62 MiB on {cpu4, cpu3}
 //   input      graph 5ffbb2b756fd80f4, cluster 8851bf650c8a0795; strategy auto
 //
 // Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] is whole on
@@ -18,13 +18,10 @@
 
 // Cuts: axis of the mesh, size, entries of each coordinate; and who chose them.
 static const hap_cuts cuts[] = {
-    HAP_CUT("rows",      0,   8,   5,   3),                   // compute
-    HAP_CUT("cut_32",    0,  32,  20,  12),                   // compute
-    HAP_CUT("vocab",     0, 199, 135,  64),                   // compute
-    HAP_CUT("cut_64",    0,  64,  37,  27),                   // compute
-    HAP_CUT("heads",     0,   4,   2,   2),                   // compute
-    HAP_CUT("cut_192",   0, 192, 110,  82),                   // compute
-    HAP_CUT("rows_even", 0,   8,   3,   5),                   // even
+    HAP_CUT("rows",    0,   8,   5,   3),                     // compute
+    HAP_CUT("cut_32",  0,  32,  17,  15),                     // compute
+    HAP_CUT("cut_64",  0,  64,  36,  28),                     // compute
+    HAP_CUT("cut_192", 0, 192, 116,  76),                     // compute
 };
 
 #include "buffers.h"
@@ -49,13 +46,13 @@ int main(int argc, char **argv)
         for (int i = 0; i < 3; i++)
             encoder_layer_forward(r, i);                      //                                1.23
         loss_forward(r);                                      //                               0.164
-        loss_backward(r);                                     //                               0.303
+        loss_backward(r);                                     //                               0.298
         for (int i = 2; i >= 0; i--)
-            encoder_layer_backward(r, i);                     //                                2.47
-        embeddings_backward(r);                               //                               0.057
-        update(r);                                            //                               0.034
+            encoder_layer_backward(r, i);                     //                                2.43
+        embeddings_backward(r);                               //                               0.052
+        update(r);                                            //                               0.031
         for (int i = 0; i < 3; i++)
-            encoder_layer_update(r, i);                       //                               0.272
+            encoder_layer_update(r, i);                       //                               0.267
         update_2(r);                                          //                               0.014
         for (int i = 0; i < 3; i++)
             encoder_layer_wait(r, i);
@@ -175,12 +172,18 @@ static void loss_backward(hap_rank *r)
         -100);                                                // [8@rows 32 199]               0.021
 
     // cls.predictions
+    hap_event *e_ce_sum_dx_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &ce_sum_dx_all,
+        &ce_sum_dx, NULL);                                    // @rows -> whole  199 KiB       0.037
+    hap_event *e_cls_predictions_transform_LayerNorm_cut = coll_all_to_all_start(r, AXIS(0),
+        FORM_EVEN, 1, &cls_predictions_transform_LayerNorm_cut,
+        &cls_predictions_transform_LayerNorm,
+        cls_predictions_transform_LayerNorm_cut_scratch);     // @rows -> @cut_64  64.0 KiB    0.022
     op_linear(r, cls_predictions_decoder_dx, ce_sum_dx, embeddings_word_embeddings_weight, NULL,
         HAP_NN);                                              // y = a b  [8@rows 32 64]       0.086
-    op_linear_dw(r, cls_predictions_decoder_dw, ce_sum_dx,
-        cls_predictions_transform_LayerNorm);                 // y = sum rows a' b  [199 64]+  0.086
-    cls_predictions_decoder_dw_by_vocab_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED,
-        1, &cls_predictions_decoder_dw_by_vocab, &cls_predictions_decoder_dw, NULL); //        0.019
+    hap_wait(r, e_ce_sum_dx_all);                             // 0.037 hidden
+    hap_wait(r, e_cls_predictions_transform_LayerNorm_cut);   // 0.022 hidden
+    op_linear_dw(r, cls_predictions_decoder_dw, ce_sum_dx_all,
+        cls_predictions_transform_LayerNorm_cut);             // [199 64@cut_64]               0.080
     op_sum(r, cls_predictions_decoder_db, ce_sum_dx, HAP_INTS(0, 1), false); // [199]+         0.011
     op_norm_bwd_stats(r, cls_predictions_transform_LayerNorm_sum_u,
         cls_predictions_transform_LayerNorm_sum_ux, cls_predictions_decoder_dx,
@@ -211,7 +214,7 @@ static void loss_backward(hap_rank *r)
         HAP_INTS(0, 1), false);                               // y = sum x  [64]+              0.004
 }
 
-// One of the 3 blocks bert.encoder.layer.*                   //                               0.822
+// One of the 3 blocks bert.encoder.layer.*                   //                               0.811
 static void encoder_layer_backward(hap_rank *r, int i)
 {
     const encoder_layer_block *b = &encoder_layer[i];
@@ -276,22 +279,19 @@ static void encoder_layer_backward(hap_rank *r, int i)
         b->attention_self_sdpa_lse, NULL, false, 0.25, 0, 0, 0); // y, y1, y2 = dq, dk, dv     0.069
     op_transpose(r, b->attention_self_transpose_3_dx, b->attention_self_sdpa_dv,
         HAP_INTS(0, 2, 1, 3));                                // y = x'  [8@rows 32 4 16]      0.007
-    hap_event *e_attention_self_reshape_3_dx_by_rows_even = coll_reshard_start(r, AXIS(0),
-        FORM_EVEN, 1, &b->attention_self_reshape_3_dx_by_rows_even, &b->attention_self_reshape_3_dx,
-        b->attention_self_reshape_3_dx_by_rows_even_scratch); // @rows -> @rows_even  64.0 KiB 0.020
-    hap_event *e_output_LayerNorm_by_rows_even = coll_reshard_start(r, AXIS(0), FORM_EVEN, 1,
-        &b->output_LayerNorm_by_rows_even, &encoder_layer_output_LayerNorm[i],
-        b->output_LayerNorm_by_rows_even_scratch);            // @rows -> @rows_even  64.0 KiB 0.020
+    hap_event *e_attention_self_reshape_3_dx_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV,
+        1, &b->attention_self_reshape_3_dx_all, &b->attention_self_reshape_3_dx, NULL); //     0.015
+    hap_event *e_output_LayerNorm_cut = coll_all_to_all_start(r, AXIS(0), FORM_EVEN, 1,
+        &b->output_LayerNorm_cut, &encoder_layer_output_LayerNorm[i],
+        b->output_LayerNorm_cut_scratch);                     // @rows -> @cut_64  64.0 KiB    0.022
     op_linear(r, b->attention_self_value_dx, b->attention_self_reshape_3_dx,
         b->attention_self_value_weight, NULL, HAP_NN);        // y = a b  [8@rows 32 64]       0.028
     op_add(r, b->attention_self_value_dsum, b->attention_output_LayerNorm_dx,
         b->attention_self_value_dx);                          // y = a + b                     0.011
-    hap_wait(r, e_attention_self_reshape_3_dx_by_rows_even);
-    hap_wait(r, e_output_LayerNorm_by_rows_even);
-    op_linear_dw(r, b->attention_self_value_dw, b->attention_self_reshape_3_dx_by_rows_even,
-        b->output_LayerNorm_by_rows_even);                    // y = sum rows a' b  [64 64]+   0.037
-    encoder_layer_attention_self_value_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
-        FORM_EVEN, 1, &b->attention_self_value_dw_by_heads, &b->attention_self_value_dw, NULL);
+    hap_wait(r, e_attention_self_reshape_3_dx_all);
+    hap_wait(r, e_output_LayerNorm_cut);
+    op_linear_dw(r, b->attention_self_value_dw, b->attention_self_reshape_3_dx_all,
+        b->output_LayerNorm_cut);                             // [64 64@cut_64]                0.026
     op_sum(r, b->attention_self_value_db, b->attention_self_reshape_3_dx, HAP_INTS(0, 1), false);
     op_transpose(r, b->attention_self_transpose_2_dx, b->attention_self_sdpa_dk,
         HAP_INTS(0, 2, 1, 3));                                // y = x'  [8@rows 32 4 16]      0.007
@@ -301,8 +301,9 @@ static void encoder_layer_backward(hap_rank *r, int i)
         b->attention_self_key_dx);                            // y = a + b                     0.011
     op_linear_dw(r, b->attention_self_key_dw, b->attention_self_reshape_2_dx,
         encoder_layer_output_LayerNorm[i]);                   // y = sum rows a' b  [64 64]+   0.028
-    encoder_layer_attention_self_key_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
-        FORM_EVEN, 1, &b->attention_self_key_dw_by_heads, &b->attention_self_key_dw, NULL); // 0.007
+    encoder_layer_attention_self_key_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_PADDED, 1, &b->attention_self_key_dw_cut, &b->attention_self_key_dw,
+        b->attention_self_key_dw_cut_scratch);                // + -> @cut_64  16.0 KiB        0.012
     op_sum(r, b->attention_self_key_db, b->attention_self_reshape_2_dx, HAP_INTS(0, 1), false);
     op_transpose(r, b->attention_self_transpose_dx, b->attention_self_sdpa_dq,
         HAP_INTS(0, 2, 1, 3));                                // y = x'  [8@rows 32 4 16]      0.007
@@ -312,8 +313,9 @@ static void encoder_layer_backward(hap_rank *r, int i)
         b->attention_self_query_dx);                          // y = a + b                     0.011
     op_linear_dw(r, b->attention_self_query_dw, b->attention_self_reshape_dx,
         encoder_layer_output_LayerNorm[i]);                   // y = sum rows a' b  [64 64]+   0.028
-    encoder_layer_attention_self_query_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
-        FORM_EVEN, 1, &b->attention_self_query_dw_by_heads, &b->attention_self_query_dw, NULL);
+    encoder_layer_attention_self_query_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0),
+        FORM_PADDED, 1, &b->attention_self_query_dw_cut, &b->attention_self_query_dw,
+        b->attention_self_query_dw_cut_scratch);              // + -> @cut_64  16.0 KiB        0.012
     op_sum(r, b->attention_self_query_db, b->attention_self_reshape_dx, HAP_INTS(0, 1), false);
 }
 
@@ -327,8 +329,9 @@ static void embeddings_backward(hap_rank *r)
         embeddings_add_2, embeddings_LayerNorm_sum, embeddings_LayerNorm_m2,
         embeddings_LayerNorm_sum_u, embeddings_LayerNorm_sum_ux, embeddings_LayerNorm_weight,
         1e-12);                                               // [8@rows 32 64]                0.011
-    hap_event *e_embeddings_LayerNorm_dx_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &embeddings_LayerNorm_dx_all, &embeddings_LayerNorm_dx, NULL); // 64.0 KiB             0.015
+    hap_event *e_embeddings_LayerNorm_dx_cut = coll_all_to_all_start(r, AXIS(0), FORM_EVEN, 1,
+        &embeddings_LayerNorm_dx_cut, &embeddings_LayerNorm_dx,
+        embeddings_LayerNorm_dx_cut_scratch);                 // @rows -> @cut_64  64.0 KiB    0.022
     op_norm_bwd_params(r, embeddings_LayerNorm_dw, embeddings_LayerNorm_db,
         encoder_layer_attention_self_query_dsum[0], embeddings_add_2, embeddings_LayerNorm_sum,
         embeddings_LayerNorm_m2, 1e-12);                      // y, y1 = dweight, dbias  [64]+ 0.008
@@ -337,7 +340,7 @@ static void embeddings_backward(hap_rank *r)
         embeddings_position_embeddings_const, 32);            // y[b] += a  [32 64]+           0.003
     embeddings_position_embeddings_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0),
         FORM_SENDRECV, 1, &embeddings_position_embeddings_dw_cut,
-        &embeddings_position_embeddings_dw, embeddings_position_embeddings_dw_cut_scratch); // 0.008
+        &embeddings_position_embeddings_dw, embeddings_position_embeddings_dw_cut_scratch); // 0.007
     op_embedding_bwd(r, embeddings_token_type_embeddings_dw, embeddings_LayerNorm_dx,
         embeddings_token_type_embeddings_const, 2);           // y[b] += a  [2 64]+            0.004
     hap_tensor *const to[] = {cls_predictions_decoder_db_all,
@@ -386,31 +389,29 @@ static void embeddings_backward(hap_rank *r)
         embeddings_token_type_embeddings_dw};
     cls_predictions_decoder_db_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 37, to,
         from, NULL);                                          // + -> whole  [199]  11.5 KiB   0.013
-    hap_wait(r, e_embeddings_LayerNorm_dx_all);               // 0.004 hidden
-    op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx_all, input_ids,
-        199);                                                 // y[b] += a  [199@vocab 64]     0.010
-    hap_wait(r, cls_predictions_decoder_dw_by_vocab_ready);   // 0.019 hidden
-    op_add(r, embeddings_word_embeddings_dsum, cls_predictions_decoder_dw_by_vocab,
-        embeddings_word_embeddings_dw);                       // y = a + b                     0.009
+    hap_wait(r, e_embeddings_LayerNorm_dx_cut);
+    op_embedding_bwd(r, embeddings_word_embeddings_dw, embeddings_LayerNorm_dx_cut, input_ids,
+        199);                                                 // y[b] += a  [199 64@cut_64]    0.007
+    op_add(r, embeddings_word_embeddings_dsum, cls_predictions_decoder_dw,
+        embeddings_word_embeddings_dw);                       // y = a + b                     0.008
 }
 
 static void update(hap_rank *r)
 {
-    hap_cut(r, embeddings_word_embeddings_weight_by_vocab,
-        embeddings_word_embeddings_weight);                   // [199@vocab 64]                0.005
-    op_adam(r, embeddings_word_embeddings_weight_by_vocab, embeddings_word_embeddings_weight_m,
+    hap_cut(r, embeddings_word_embeddings_weight_cut, embeddings_word_embeddings_weight); //   0.005
+    op_adam(r, embeddings_word_embeddings_weight_cut, embeddings_word_embeddings_weight_m,
         embeddings_word_embeddings_weight_v, embeddings_word_embeddings_dsum, NULL, 1, 0.9, 0.95,
-        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.020
+        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.017
     embeddings_word_embeddings_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &embeddings_word_embeddings_weight, &embeddings_word_embeddings_weight_by_vocab,
-        NULL);                                                // @vocab -> whole  49.8 KiB     0.014
+        &embeddings_word_embeddings_weight, &embeddings_word_embeddings_weight_cut,
+        embeddings_word_embeddings_weight_scratch);           // @cut_64 -> whole  49.8 KiB    0.021
     hap_wait(r, cls_predictions_decoder_db_all_ready);        // 0.013 hidden
     op_adam(r, embeddings_token_type_embeddings_weight, embeddings_token_type_embeddings_weight_m,
         embeddings_token_type_embeddings_weight_v, embeddings_token_type_embeddings_dw_all, NULL, 1,
         0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c  [2 64]    0.001
     hap_cut(r, embeddings_position_embeddings_weight_cut,
         embeddings_position_embeddings_weight);               // [32@cut_32 64]                0.002
-    hap_wait(r, embeddings_position_embeddings_dw_cut_ready); // 0.008 hidden
+    hap_wait(r, embeddings_position_embeddings_dw_cut_ready); // 0.007 hidden
     op_adam(r, embeddings_position_embeddings_weight_cut, embeddings_position_embeddings_weight_m,
         embeddings_position_embeddings_weight_v, embeddings_position_embeddings_dw_cut, NULL, 1,
         0.9, 0.95, 1e-08, 0.1, true);                         // a -= lr b / sqrt c            0.004
@@ -424,39 +425,39 @@ static void update(hap_rank *r)
         embeddings_LayerNorm_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); //                   0.001
 }
 
-// One of the 3 blocks bert.encoder.layer.*                   //                               0.091
+// One of the 3 blocks bert.encoder.layer.*                   //                               0.089
 static void encoder_layer_update(hap_rank *r, int i)
 {
     const encoder_layer_block *b = &encoder_layer[i];
-    hap_cut(r, b->attention_self_query_weight_by_heads, b->attention_self_query_weight); //    0.002
-    hap_wait(r, encoder_layer_attention_self_query_dw_by_heads_ready[i]); // 0.007 hidden
-    op_adam(r, b->attention_self_query_weight_by_heads, b->attention_self_query_weight_m,
-        b->attention_self_query_weight_v, b->attention_self_query_dw_by_heads, NULL, 1, 0.9, 0.95,
-        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.007
+    hap_cut(r, b->attention_self_query_weight_cut, b->attention_self_query_weight); //         0.002
+    hap_wait(r, encoder_layer_attention_self_query_dw_cut_ready[i]); // 0.012 hidden
+    op_adam(r, b->attention_self_query_weight_cut, b->attention_self_query_weight_m,
+        b->attention_self_query_weight_v, b->attention_self_query_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
+        0.1, true);                                           // a -= lr b / sqrt c            0.006
     encoder_layer_attention_self_query_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
-        FORM_EVEN, 1, &b->attention_self_query_weight, &b->attention_self_query_weight_by_heads,
-        NULL);                                                // @heads -> whole  16.0 KiB     0.007
+        FORM_SENDRECV, 1, &b->attention_self_query_weight, &b->attention_self_query_weight_cut,
+        b->attention_self_query_weight_scratch);              // @cut_64 -> whole  16.0 KiB    0.010
     op_adam(r, b->attention_self_query_bias, b->attention_self_query_bias_m,
         b->attention_self_query_bias_v, b->attention_self_query_db_all, NULL, 1, 0.9, 0.95, 1e-08,
         0, true);                                             // a -= lr b / sqrt c  [64]      0.001
-    hap_cut(r, b->attention_self_key_weight_by_heads, b->attention_self_key_weight); //        0.002
-    hap_wait(r, encoder_layer_attention_self_key_dw_by_heads_ready[i]); // 0.007 hidden
-    op_adam(r, b->attention_self_key_weight_by_heads, b->attention_self_key_weight_m,
-        b->attention_self_key_weight_v, b->attention_self_key_dw_by_heads, NULL, 1, 0.9, 0.95,
-        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.007
-    encoder_layer_attention_self_key_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_EVEN,
-        1, &b->attention_self_key_weight, &b->attention_self_key_weight_by_heads, NULL); //    0.007
+    hap_cut(r, b->attention_self_key_weight_cut, b->attention_self_key_weight); //             0.002
+    hap_wait(r, encoder_layer_attention_self_key_dw_cut_ready[i]); // 0.012 hidden
+    op_adam(r, b->attention_self_key_weight_cut, b->attention_self_key_weight_m,
+        b->attention_self_key_weight_v, b->attention_self_key_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
+        0.1, true);                                           // a -= lr b / sqrt c            0.006
+    encoder_layer_attention_self_key_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
+        FORM_SENDRECV, 1, &b->attention_self_key_weight, &b->attention_self_key_weight_cut,
+        b->attention_self_key_weight_scratch);                // @cut_64 -> whole  16.0 KiB    0.010
     op_adam(r, b->attention_self_key_bias, b->attention_self_key_bias_m,
         b->attention_self_key_bias_v, b->attention_self_key_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c  [64]      0.001
-    hap_cut(r, b->attention_self_value_weight_by_heads, b->attention_self_value_weight); //    0.002
-    hap_wait(r, encoder_layer_attention_self_value_dw_by_heads_ready[i]); // 0.007 hidden
-    op_adam(r, b->attention_self_value_weight_by_heads, b->attention_self_value_weight_m,
-        b->attention_self_value_weight_v, b->attention_self_value_dw_by_heads, NULL, 1, 0.9, 0.95,
-        1e-08, 0.1, true);                                    // a -= lr b / sqrt c            0.007
+    hap_cut(r, b->attention_self_value_weight_cut, b->attention_self_value_weight); //         0.002
+    op_adam(r, b->attention_self_value_weight_cut, b->attention_self_value_weight_m,
+        b->attention_self_value_weight_v, b->attention_self_value_dw, NULL, 1, 0.9, 0.95, 1e-08,
+        0.1, true);                                           // a -= lr b / sqrt c            0.006
     encoder_layer_attention_self_value_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
-        FORM_EVEN, 1, &b->attention_self_value_weight, &b->attention_self_value_weight_by_heads,
-        NULL);                                                // @heads -> whole  16.0 KiB     0.007
+        FORM_SENDRECV, 1, &b->attention_self_value_weight, &b->attention_self_value_weight_cut,
+        b->attention_self_value_weight_scratch);              // @cut_64 -> whole  16.0 KiB    0.010
     op_adam(r, b->attention_self_value_bias, b->attention_self_value_bias_m,
         b->attention_self_value_bias_v, b->attention_self_value_db_all, NULL, 1, 0.9, 0.95, 1e-08,
         0, true);                                             // a -= lr b / sqrt c  [64]      0.001
@@ -481,7 +482,7 @@ static void encoder_layer_update(hap_rank *r, int i)
     hap_wait(r, encoder_layer_intermediate_dense_dw_cut_ready[i]); // 0.017 hidden
     op_adam(r, b->t_intermediate_dense_weight_cut, b->t_intermediate_dense_weight_m,
         b->t_intermediate_dense_weight_v, b->t_intermediate_dense_dw_cut, NULL, 1, 0.9, 0.95, 1e-08,
-        0.1, true);                                           // a -= lr b / sqrt c            0.016
+        0.1, true);                                           // a -= lr b / sqrt c            0.017
     encoder_layer_intermediate_dense_weight_ready[i] = coll_all_gather_start(r, AXIS(0),
         FORM_SENDRECV, 1, &b->t_intermediate_dense_weight, &b->t_intermediate_dense_weight_cut,
         NULL);                                                // @cut_192 -> whole  48.0 KiB   0.012
@@ -525,16 +526,16 @@ static void update_2(hap_rank *r)
         NULL, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c            0.001
     op_adam(r, cls_predictions_bias, cls_predictions_bias_m, cls_predictions_bias_v,
         cls_predictions_decoder_db_all, NULL, 1, 0.9, 0.95, 1e-08, 0, true); // [199]          0.002
-    hap_wait(r, embeddings_word_embeddings_weight_ready);     // 0.014 hidden
+    hap_wait(r, embeddings_word_embeddings_weight_ready);     // 0.021 hidden
     hap_wait(r, embeddings_position_embeddings_weight_ready); // 0.006 hidden
 }
 
 // One of the 3 blocks bert.encoder.layer.*
 static void encoder_layer_wait(hap_rank *r, int i)
 {
-    hap_wait(r, encoder_layer_attention_self_query_weight_ready[i]); // 0.007 hidden
-    hap_wait(r, encoder_layer_attention_self_key_weight_ready[i]); // 0.007 hidden
-    hap_wait(r, encoder_layer_attention_self_value_weight_ready[i]); // 0.007 hidden
+    hap_wait(r, encoder_layer_attention_self_query_weight_ready[i]); // 0.010 hidden
+    hap_wait(r, encoder_layer_attention_self_key_weight_ready[i]); // 0.010 hidden
+    hap_wait(r, encoder_layer_attention_self_value_weight_ready[i]); // 0.010 hidden
     hap_wait(r, encoder_layer_attention_output_dense_weight_ready[i]); // 0.007 hidden
     hap_wait(r, encoder_layer_intermediate_dense_weight_ready[i]); // 0.012 hidden
     hap_wait(r, encoder_layer_output_dense_weight_ready[i]);  // 0.012 hidden
