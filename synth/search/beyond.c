@@ -192,7 +192,8 @@ static void draw_guesses(pool *p, int round, fixed_secs *seen)
 
 void pool_look_beyond(pool *p)
 {
-    if (!p->best.program || p->best.timeline.comm <= 0) return;
+    // Where plans are doubted, one that is faster than the best may have been rejected.
+    if (!p->best.program || p->doubtful || p->best.timeline.comm <= 0) return;
     double begin = p->work, before = p->most_work, most = begin + SYN_BEYOND_WORK * SYN_WORK;
     p->most_work = before > 0 && before < most ? before : most;
     fixed_secs seen = {.n = 0};
