@@ -333,6 +333,7 @@ int supervise(hb_arena *a, const run_job *j, char *const *argv, char *const *env
                .out = out,
                .starts = watch_now(),
                .first_step = -1,
+               .missing = -1,
                .dead = -1,
                .banner_rank = -1,
                .banner_signal = -1};

@@ -35,7 +35,9 @@ typedef struct watch {
     double start_sec; // from then until the first step was seen
     double seen;      // when a rank without a heartbeat was last seen, 0: never
     double looked;    // when one was last looked for
-    int dead;         // rank whose process is gone without an "end", -1
+    int missing;      // rank that had no process when it was looked for, though others had one; -1
+    double missing_since;
+    int dead; // rank whose process is gone without an "end", -1
     double dead_since;
     int banner_rank, banner_signal; // from mpirun's own notice, -1
     long banner_pid;
@@ -57,7 +59,7 @@ void watch_look_for_dead(watch *w);
 bool watch_is_away(const watch *w, int r);
 int watch_away(const watch *w); // how many are
 bool watch_vanished(watch *w);
-int watch_slowest(const watch *w, bool *stopped, bool *gone);
+int watch_slowest(watch *w, bool *stopped, bool *gone);
 bool watch_starting(const watch *w);
 bool watch_at_files(const watch *w);
 

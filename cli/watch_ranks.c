@@ -148,11 +148,20 @@ static void look_early(const watch *w, int *stopped, int *gone)
     hb_arena_free(a);
 }
 
+// Without a process for so long a rank is gone: a launcher starts one behind the other.
+static const double GONE_SECONDS = 5;
+
+static bool is_gone(watch *w, int rank)
+{
+    if (rank != w->missing) w->missing_since = watch_now();
+    w->missing = rank;
+    return rank >= 0 && watch_now() - w->missing_since > GONE_SECONDS;
+}
+
 // Ranks were there, none has come to its first call, and all are gone, though the launcher goes on:
 // it has not seen it, or hangs. Processes are looked for once a second.
 bool watch_vanished(watch *w)
 {
-    static const double GONE_SECONDS = 5;
     for (int r = 0; r < w->j->n_ranks; r++)
         if (w->beat[r].pid > 0) return false;
     if (watch_now() - w->looked < 1) return false;
@@ -168,12 +177,12 @@ bool watch_vanished(watch *w)
 
 // The rank that keeps the others waiting: a stopped one, one that is gone, else the one that is
 // furthest behind, of those that are seen from here.
-int watch_slowest(const watch *w, bool *stopped, bool *gone)
+int watch_slowest(watch *w, bool *stopped, bool *gone)
 {
     int best = 0, stopped_early, gone_early;
     look_early(w, &stopped_early, &gone_early);
     *stopped = stopped_early >= 0;
-    *gone = !*stopped && gone_early >= 0;
+    *gone = is_gone(w, gone_early) && !*stopped;
     if (*stopped) return stopped_early;
     if (*gone) return gone_early;
     for (int r = 0; r < w->j->n_ranks; r++) {

@@ -131,8 +131,9 @@ if [ "${2:-}" = nan ]; then
     exit $((fails > 0))
 fi
 
-# Ranks that start slowly are not taken for ranks that hang; what Open MPI says by itself is not shown
-# of a run that ends well, and is the reason of one that nothing else explains.
+# Ranks that start slowly, and the last one later than others, are not taken for ranks that hang or
+# died; what Open MPI says by itself is not shown of a run that ends well, and is the reason of one
+# that nothing else explains.
 cat >"$work/slow_mpirun" <<S
 #!/bin/sh
 [ "\$1" = --version ] && exec ${HAPC_MPIRUN:-mpirun} --version
@@ -141,9 +142,10 @@ echo '[a][[10540,1],2][../btl_tcp_frag.c:135:mca_btl_tcp_frag_send] mca_btl_tcp_
 exec ${HAPC_MPIRUN:-mpirun} "\$@"
 S
 sed -e '/^sleep/d' -e 's/^exec.*\$@.*/exit 1/' "$work/slow_mpirun" >"$work/lost_mpirun"
-chmod +x "$work/slow_mpirun" "$work/lost_mpirun"
+printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 2 ] || sleep 2\nexec "$@"\n' >"$work/late_rank"
+chmod +x "$work/slow_mpirun" "$work/lost_mpirun" "$work/late_rank"
 if [ ! "$pushes$tiles" ] && [ "$backend" = cpu ]; then
-    HAPC_MPIRUN=$work/slow_mpirun "${run[@]}" --steps 1 "${inputs[@]}" >"$work/out" 2>"$work/err" || fail "a slow start: $(cat "$work/err")"
+    OMPI_MCA_orte_fork_agent=$work/late_rank HAPC_MPIRUN=$work/slow_mpirun "${run[@]}" --steps 1 "${inputs[@]}" >"$work/out" 2>"$work/err" || fail "a slow start: $(cat "$work/err")"
     grep -q btl_tcp "$work/err" && fail "Open MPI's own words are shown: $(cat "$work/err")"
     broken "a lost connection" '^hapc: error: .*: mca_btl_tcp_frag_send: writev failed$' HAPC_MPIRUN="$work/lost_mpirun"
 fi
