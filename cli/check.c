@@ -218,6 +218,7 @@ static int check_stages(checked *c, const hb_tree *list)
     bool run = true, ran;
     hb_str why;
     if (cut && !cli_plan_pins(c->a, &c->in, c->plan, &pins)) return CLI_INPUT;
+    const ir_factors *all = pins ? ir_factorize(c->a, c->in.g) : NULL;
     for (int s = 0; cut && s < cut->n; s++) {
         if (!(rec[s] = record_program(c, s, &code))) return code;
         dump_record(c, rec[s]);
@@ -231,7 +232,7 @@ static int check_stages(checked *c, const hb_tree *list)
         const ir_factors *f = ir_factorize(c->a, g);
         if (!syn_check(c->a, g, f, rec[s], &why) || !syn_check_modp(c->a, g, f, rec[s], &ran, &why))
             return not_proved(c, hb_fmt(c->a, "stage %d: %.*s", s, HB_ARG(why)));
-        const syn_pins *own = pins ? syn_pins_part(c->a, pins, c->in.g, c->in.f, g, f) : NULL;
+        const syn_pins *own = pins ? syn_pins_part(c->a, pins, c->in.g, all, g, f) : NULL;
         if (!keeps_pins(c->a, g, f, own, rec[s])) return CLI_INPUT;
         run = run && ran;
         calls += calls_of(rec[s]);
@@ -265,12 +266,12 @@ static int check_folder(checked *c)
                          HB_ARG(rec->graph_sha), HB_ARG(g->sha));
     hb_str why = {0};
     bool run = false;
-    if (!syn_check(c->a, g, c->in.f, rec, &why) ||
-        !syn_check_modp(c->a, g, c->in.f, rec, &run, &why) ||
+    const ir_factors *f = ir_factorize(c->a, g);
+    if (!syn_check(c->a, g, f, rec, &why) || !syn_check_modp(c->a, g, f, rec, &run, &why) ||
         !emit_kernels_hold(c->a, c->dir, &(const record *){rec}, 1, &why))
         return not_proved(c, why);
     const syn_pins *pins = NULL;
-    if (!cli_plan_pins(c->a, &c->in, c->plan, &pins) || !keeps_pins(c->a, g, c->in.f, pins, rec))
+    if (!cli_plan_pins(c->a, &c->in, c->plan, &pins) || !keeps_pins(c->a, g, f, pins, rec))
         return CLI_INPUT;
     return say_proved(c, rec, calls_of(rec), rec->n_ranks, run);
 }

@@ -67,10 +67,9 @@ const char *cli_version(void);
 const char *cli_self_dir(hb_arena *a); // folder of the hapc binary
 const char *cli_devices(hb_arena *a);  // catalogue of devices, NULL: let cl_read search
 
-// Graph, factors, cluster and cost model, from files; errors are printed.
+// Graph, cluster and cost model, from files; errors are printed.
 typedef struct cli_inputs {
     ir_graph *g;
-    ir_factors *f;
     cl_cluster *cluster;
     cost_model model;
 } cli_inputs;

@@ -377,7 +377,7 @@ static bool search_again(hb_arena *a, const char *dir, const hb_tree *plan, cli_
     const hb_tree *mesh = hb_get(plan, "mesh"); // the plan's own: states are said on its axes
     o.mesh = mesh && mesh->kind == HB_LIST && mesh->n == 2 ? SYN_MESH_MACHINES : SYN_MESH_FLAT;
     if (!cli_plan_pins(a, in, plan, &o.pins)) return false;
-    *r = syn_synthesize(a, in->g, in->f, &in->model, &o);
+    *r = syn_synthesize(a, in->g, ir_factorize(a, in->g), &in->model, &o);
     return r->status == SYN_OK;
 }
 

@@ -112,7 +112,6 @@ bool cli_load_changed(hb_arena *a, const char *graph, const char *cluster, const
         }
     }
     if (failed(d) || bad) return false;
-    if (out->g) out->f = ir_factorize(a, out->g);
     return true;
 }
 
@@ -139,7 +138,7 @@ hb_tree *cli_plan(hb_arena *a, const char *dir)
 bool cli_pins(hb_arena *a, const cli_inputs *in, const hb_str *text, int n, const syn_pins **out)
 {
     hb_diag *d = hb_diag_new(a);
-    *out = n > 0 ? syn_pins_read(a, in->g, in->f, text, n, d) : NULL;
+    *out = n > 0 ? syn_pins_read(a, in->g, ir_factorize(a, in->g), text, n, d) : NULL;
     return !failed(d);
 }
 

@@ -109,34 +109,41 @@ static void print_json(hb_arena *a, const emit_plan *e)
     fputs(b.p, stdout);
 }
 
+static void dump_graph(const ir_graph *g)
+{
+    hb_arena *a = hb_arena_new();
+    hb_buf b = {.arena = a};
+    ir_print(&b, g);
+    fputs(b.p, stdout);
+    hb_arena_free(a);
+}
+
 // The front end once more, step by step, printing what -d asks for; variant: what it ends in.
-static void dump_front(hb_arena *a, const char *letters, const char *graph, const ir_options *o,
+static void dump_front(const char *letters, const char *graph, const ir_options *o,
                        const ir_graph *variant)
 {
-    hb_diag *d = hb_diag_new(a);
-    ir_graph *g = ir_read(a, graph, o, d);
     static const struct {
         char letter;
         bool (*step)(ir_graph *g, hb_diag *d);
     } steps[] = {
         {'r', NULL}, {'x', ir_expand}, {'m', ir_casts}, {'a', ir_autodiff}, {'o', ir_optimize}};
-    for (size_t i = 0; g && i < sizeof steps / sizeof *steps; i++) {
-        if (steps[i].step && !steps[i].step(g, d)) return;
-        if (!strchr(letters, steps[i].letter)) continue;
-        hb_buf b = {.arena = a};
-        ir_print(&b, g);
-        fputs(b.p, stdout);
+    if (!strpbrk(letters, "rxmaov")) return;
+    hb_arena *a = hb_arena_new();
+    hb_diag *d = hb_diag_new(a);
+    ir_graph *g = ir_read(a, graph, o, d);
+    bool ok = g != NULL;
+    for (size_t i = 0; ok && i < sizeof steps / sizeof *steps; i++) {
+        ok = !steps[i].step || steps[i].step(g, d);
+        if (ok && strchr(letters, steps[i].letter)) dump_graph(g);
     }
-    if (!strchr(letters, 'v')) return;
-    hb_buf b = {.arena = a};
-    ir_print(&b, variant);
-    fputs(b.p, stdout);
+    if (ok && strchr(letters, 'v')) dump_graph(variant);
+    hb_arena_free(a);
 }
 
 static void dump(hb_arena *a, const char *letters, const cli_inputs *in, const syn_program *p)
 {
     hb_buf b = {.arena = a};
-    if (strchr(letters, 'f')) ir_factors_print(&b, in->g, in->f);
+    if (strchr(letters, 'f')) ir_factors_print(&b, in->g, ir_factorize(a, in->g));
     if (strchr(letters, 'c')) cl_print(&b, in->cluster);
     if (p && p->dumps.n) hb_putn(&b, p->dumps.p, p->dumps.n);
     if (strchr(letters, 'p') && p) syn_print(&b, p);
@@ -265,7 +272,6 @@ static bool load(hb_arena *a, request *q, bool choose, cli_inputs *in, ir_graph 
         pins[i] = hb_str_c(a, q->pin[i]);
     cli_inputs with = *in;
     with.g = *variant;
-    if (n > 0 && with.g != in->g) with.f = ir_factorize(a, with.g);
     return cli_pins(a, &with, pins, n, &q->syn.pins);
 }
 
@@ -587,7 +593,7 @@ static int synthesize(hb_arena *a, int argc, char **argv)
     ir_graph *variant;
     emit_asked *asked = HB_ARRAY(a, emit_asked, argc + 1);
     if (!load(a, &q, choose, &in, &variant) || !ask(a, &q, true, NULL)) return CLI_INPUT;
-    dump_front(a, q.dumps, q.file[0], &q.front, variant);
+    dump_front(q.dumps, q.file[0], &q.front, variant);
     if (!q.quiet) note_unused(a, in.g);
     if (q.only_check) return say_inputs(a, &q, &in);
     syn_result res;
