@@ -38,11 +38,13 @@ static bool file_at(hb_arena *a, const char *dir, int i, hb_str *name, manifest_
 // Its hash; empty if the file is not there.
 static hb_str hash_of(hb_arena *a, const char *dir, hb_str name)
 {
-    hb_str text;
+    hb_str text, sha = {0};
     const char *why = NULL;
-    if (!hb_read_file(a, hb_fmt(a, "%s/%.*s", dir, HB_ARG(name)).p, &text, &why))
-        return (hb_str){0};
-    return hb_sha256_hex(a, text);
+    hb_arena *scratch = hb_arena_new();
+    if (hb_read_file(scratch, hb_fmt(scratch, "%s/%.*s", dir, HB_ARG(name)).p, &text, &why))
+        sha = hb_sha256_hex(a, text);
+    hb_arena_free(scratch);
+    return sha;
 }
 
 bool manifest_write(hb_arena *a, const char *dir, hb_str *why)

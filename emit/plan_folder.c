@@ -151,58 +151,73 @@ typedef struct folder {
     int n;
 } folder;
 
-static void add(folder *f, const char *name, hb_buf *text)
+static void add(folder *f, const char *name, hb_str text)
 {
     f->file[f->n].name = name;
-    f->file[f->n++].text = hb_done(text);
+    f->file[f->n++].text = text;
+}
+
+// A text has an arena of its own while it is made, as that takes much more than the text.
+static hb_buf begin_text(void)
+{
+    return (hb_buf){.arena = hb_arena_new()};
+}
+
+static void add_text(hb_arena *a, folder *f, const char *name, hb_buf *text)
+{
+    add(f, name, hb_str_n(a, text->p, text->n));
+    hb_arena_free(text->arena);
 }
 
 static folder texts_of(hb_arena *a, const emit_plan *e)
 {
     folder f = {.g = e->p->g, .cluster = e->p->cluster, .graph_path = e->graph_path};
-    enum { PROGRAM, BUFFERS, KERNELS, PLAN, REPORT, PAGE, TRACE, N };
-    hb_buf t[N];
+    hb_buf program = {.arena = a}, buffers = {.arena = a}, kernels = {.arena = a}, text;
     emit_lines where = {0};
-    for (int k = 0; k < N; k++)
-        t[k] = (hb_buf){.arena = a};
-    emit_program_c(&t[PROGRAM], &t[BUFFERS], e, &where);
-    emit_plan_json(&t[PLAN], e, &where);
-    emit_report_text(&t[REPORT], e);
-    emit_report_html(&t[PAGE], e, &where);
-    emit_trace_json(&t[TRACE], e, &where);
-    bool kernels = emit_kernels(&t[KERNELS], e->version, &e->p, 1);
-    add(&f, "program.c", &t[PROGRAM]);
-    add(&f, "buffers.h", &t[BUFFERS]);
-    if (kernels) add(&f, "kernels.cu", &t[KERNELS]);
-    add(&f, "plan.json", &t[PLAN]);
-    add(&f, "report.txt", &t[REPORT]);
-    add(&f, "report.html", &t[PAGE]);
-    add(&f, "trace.json", &t[TRACE]);
+    emit_program_c(&program, &buffers, e, &where);
+    add(&f, "program.c", hb_done(&program));
+    add(&f, "buffers.h", hb_done(&buffers));
+    if (emit_kernels(&kernels, e->version, &e->p, 1)) add(&f, "kernels.cu", hb_done(&kernels));
+    text = begin_text();
+    emit_plan_json(&text, e, &where);
+    add_text(a, &f, "plan.json", &text);
+    text = begin_text();
+    emit_report_text(&text, e);
+    add_text(a, &f, "report.txt", &text);
+    text = begin_text();
+    emit_report_html(&text, e, &where);
+    add_text(a, &f, "report.html", &text);
+    text = begin_text();
+    emit_trace_json(&text, e, &where);
+    add_text(a, &f, "trace.json", &text);
     return f;
 }
 
 static folder texts_of_stages(hb_arena *a, const syn_staged *p, const emit_plan *about)
 {
     folder f = {.g = p->g, .cluster = p->cluster, .graph_path = about->graph_path};
-    hb_buf program = {.arena = a}, buffers = {.arena = a}, plan = {.arena = a},
-           report = {.arena = a}, trace = {.arena = a}, page = {.arena = a}, kernels = {.arena = a};
+    hb_buf program = {.arena = a}, buffers = {.arena = a}, kernels = {.arena = a}, text;
     const syn_program **of = HB_ARRAY(a, const syn_program *, p->n);
     for (int s = 0; s < p->n; s++)
         of[s] = p->stage[s].program;
     emit_lines *where = hb_alloc(a, sizeof *where * (size_t)p->n);
     emit_stages_program(&program, &buffers, p, about, where);
     const plan_parts *x = parts_of_stages(a, p, about, where);
-    stages_plan_json(&plan, x, about);
-    stages_report_text(&report, x, about);
-    emit_stages_trace(&trace, x);
-    emit_stages_html(&page, x, about);
-    add(&f, "program.c", &program);
-    add(&f, "buffers.h", &buffers);
-    if (emit_kernels(&kernels, about->version, of, p->n)) add(&f, "kernels.cu", &kernels);
-    add(&f, "plan.json", &plan);
-    add(&f, "report.txt", &report);
-    add(&f, "report.html", &page);
-    add(&f, "trace.json", &trace);
+    add(&f, "program.c", hb_done(&program));
+    add(&f, "buffers.h", hb_done(&buffers));
+    if (emit_kernels(&kernels, about->version, of, p->n)) add(&f, "kernels.cu", hb_done(&kernels));
+    text = begin_text();
+    stages_plan_json(&text, x, about);
+    add_text(a, &f, "plan.json", &text);
+    text = begin_text();
+    stages_report_text(&text, x, about);
+    add_text(a, &f, "report.txt", &text);
+    text = begin_text();
+    emit_stages_html(&text, x, about);
+    add_text(a, &f, "report.html", &text);
+    text = begin_text();
+    emit_stages_trace(&text, x);
+    add_text(a, &f, "trace.json", &text);
     return f;
 }
 

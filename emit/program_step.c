@@ -521,13 +521,14 @@ static bool enter(pt_place *s, ir_turn turn)
 void pt_print_body(pt_place *s, int first, int len)
 {
     pt *t = s->t;
+    hb_arena *scratch = hb_arena_new();
     hb_str last = {0};
-    s->locals = hb_map_new(t->a); // a local may not hide a buffer
+    s->locals = hb_map_new(scratch); // a local may not hide a buffer
     for (int i = 0; i < t->p->tensors.n; i++)
         hb_map_put(s->locals, t->names[i], 1);
     for (int i = 0; i < t->p->families.n; i++)
         hb_map_put(s->locals, t->b->list[i].name, 1);
-    s->event = HB_ARRAY(t->a, hb_str, t->p->instr.n + 1);
+    s->event = HB_ARRAY(scratch, hb_str, t->p->instr.n + 1);
     s->end = first + len;
     s->indent = 4;
     s->turn = IR_SLOT;
@@ -546,6 +547,9 @@ void pt_print_body(pt_place *s, int first, int len)
         print_instr(s, index);
     }
     enter(s, IR_SLOT);
+    s->locals = NULL;
+    s->event = NULL;
+    hb_arena_free(scratch);
 }
 
 hb_str pt_computes(const pt *t, int first, int len)

@@ -12,8 +12,8 @@
 typedef struct {
     pt *t;
     int loop, j, end; // end: instructions from here on are another function's
-    hb_map *locals;   // variables of this function
-    hb_str *event;    // by START instr: its local variable
+    hb_map *locals;   // variables of this function, while it is printed
+    hb_str *event;    // by START instr: its local variable; the same
     hb_str shape;     // last shown
     int indent;
     double sec; // of the function
