@@ -12,7 +12,8 @@ typedef struct slot {
 
 struct ms_keys {
     hb_arena *arena;
-    slot *slot; // open addressing
+    hb_arena *own; // of the slots, once they are more than the first; goes with them
+    slot *slot;    // open addressing
     int n_slots, n_keys;
     HB_VEC(uint32_t) word;
 };
@@ -36,8 +37,9 @@ static void rehash(ms_keys *k)
 {
     const slot *old = k->slot;
     int n_old = k->n_slots;
+    hb_arena *own = hb_arena_within(k->arena);
     k->n_slots *= 2;
-    k->slot = HB_ARRAY(k->arena, slot, k->n_slots);
+    k->slot = HB_ARRAY(own, slot, k->n_slots);
     for (int i = 0; i < n_old; i++) {
         if (!old[i].number) continue;
         int s = (int)(old[i].hash & (uint32_t)(k->n_slots - 1));
@@ -45,6 +47,8 @@ static void rehash(ms_keys *k)
             s = (s + 1) & (k->n_slots - 1);
         k->slot[s] = old[i];
     }
+    hb_arena_free(k->own);
+    k->own = own;
 }
 
 static uint64_t hash_words(const uint32_t *word, int n)

@@ -107,11 +107,16 @@ void hb_arena_join(hb_arena *a, hb_arena *b)
     enter_parent(a, b);
 }
 
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
 // Not zeroed: for what is overwritten at once.
 static void *alloc_raw(hb_arena *a, size_t bytes)
 {
     if (bytes > PTRDIFF_MAX - LARGEST_CHUNK) out_of_memory(bytes);
-    size_t size = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    size_t size = aligned(bytes);
     chunk *c = a->head;
     if (!c || c->cap - c->used < size) {
         bool own = size > a->next_cap / 2;
@@ -160,6 +165,22 @@ void *hb_grow(hb_arena *a, void *p, int *cap, size_t elem)
 void *hb_room(hb_arena *a, size_t elem, int n)
 {
     return alloc_raw(a, elem * (size_t)n);
+}
+
+// Of a vector that has a chunk of its own.
+void *hb_fit(hb_arena *a, void *p, int *cap, size_t elem, int n)
+{
+    size_t had = aligned(elem * (size_t)*cap), size = aligned(elem * (size_t)n);
+    chunk **link = &a->head;
+    while (*link && (*link)->bytes != p)
+        link = &(*link)->next;
+    if (!*link || (*link)->cap != had || size == 0 || size >= had) return p;
+    chunk *c = realloc(*link, sizeof *c + size);
+    if (!c) return p;
+    c->used = c->cap = size;
+    *link = c;
+    *cap = n;
+    return c->bytes;
 }
 
 hb_str hb_str_n(hb_arena *a, const char *p, size_t n)
@@ -332,8 +353,10 @@ typedef struct slot {
     int value;
 } slot;
 
+enum { FIRST_SLOTS = 16 };
+
 struct hb_map {
-    hb_arena *arena;
+    hb_arena *arena, *own; // own: of the slots, once they are more than the first; goes with them
     slot *slots;
     size_t n, cap; // cap is a power of two
 };
@@ -359,7 +382,7 @@ hb_map *hb_map_new(hb_arena *a)
 {
     hb_map *m = HB_NEW(a, hb_map);
     m->arena = a;
-    m->cap = 16;
+    m->cap = FIRST_SLOTS;
     m->slots = slots_new(a, m->cap);
     return m;
 }
@@ -368,12 +391,15 @@ void hb_map_put(hb_map *m, hb_str key, int value)
 {
     hb_assert(value != -1); // -1 means absent
     if (2 * (m->n + 1) > m->cap) {
+        hb_arena *own = hb_arena_within(m->arena);
         slot *old = m->slots;
         size_t old_cap = m->cap;
         m->cap *= 2;
-        m->slots = slots_new(m->arena, m->cap);
+        m->slots = slots_new(own, m->cap);
         for (size_t i = 0; i < old_cap; i++)
             if (old[i].value != -1) *slot_find(m->slots, m->cap, old[i].key, old[i].hash) = old[i];
+        hb_arena_free(m->own);
+        m->own = own;
     }
     uint64_t hash = hb_hash_key(key.p, key.n);
     slot *s = slot_find(m->slots, m->cap, key, hash);

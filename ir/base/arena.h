@@ -1,8 +1,9 @@
 // Memory of the compiler half: arenas, strings, growing vectors.
 //
-// Everything hapc allocates lives in an arena and dies with it; nothing is freed one by one. Memory
-// comes zeroed and is never NULL (out of memory ends the process, with a message and exit code
-// 3). One arena a phase.
+// Everything hapc allocates lives in an arena and dies with it; nothing is freed one by one, but
+// for the slots that a map leaves as it grows and room that HB_FIT gives back. Memory comes zeroed
+// and is never NULL (out of memory ends the process, with a message and exit code 3). One arena a
+// phase.
 //
 //     hb_arena *a = hb_arena_new();
 //     int *v = HB_ARRAY(a, int, 10);
@@ -76,8 +77,12 @@ hb_str hb_done(const hb_buf *b);
     } while (0)
 // An empty vector with room for n elements from the start.
 #define HB_ROOM(a, v, n_) ((v)->p = hb_room((a), sizeof *(v)->p, (n_)), (v)->n = 0, (v)->cap = (n_))
+// Gives back what a large vector has beyond room for n elements, no fewer than it holds. It may
+// move.
+#define HB_FIT(a, v, n_) ((v)->p = hb_fit((a), (v)->p, &(v)->cap, sizeof *(v)->p, (n_)))
 void *hb_grow(hb_arena *a, void *p, int *cap, size_t elem); // doubles *cap, copies
 void *hb_room(hb_arena *a, size_t elem, int n);             // room for elements, not zeroed
+void *hb_fit(hb_arena *a, void *p, int *cap, size_t elem, int n);
 
 // Name -> int, for interning and lookups. Missing keys give -1.
 typedef struct hb_map hb_map;

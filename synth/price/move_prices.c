@@ -13,14 +13,15 @@ typedef struct price {
 
 struct syn_move_prices {
     hb_arena *arena;
-    price *slot; // open addressing; key 0 is free
+    hb_arena *own; // of the slots, once they are more than the first; goes with them
+    price *slot;   // open addressing; key 0 is free
     size_t n, cap;
 };
 
 syn_move_prices *syn_move_prices_new(hb_arena *a)
 {
     syn_move_prices *p = HB_NEW(a, syn_move_prices);
-    *p = (syn_move_prices){a, HB_ARRAY(a, price, SYN_MOVE_SLOTS), 0, SYN_MOVE_SLOTS};
+    *p = (syn_move_prices){a, NULL, HB_ARRAY(a, price, SYN_MOVE_SLOTS), 0, SYN_MOVE_SLOTS};
     return p;
 }
 
@@ -35,9 +36,12 @@ static price *slot_of(price *slot, size_t cap, uint64_t key)
 static void add(syn_move_prices *p, const price *x)
 {
     if (2 * (p->n + 1) > p->cap) {
-        price *wider = HB_ARRAY(p->arena, price, 2 * p->cap);
+        hb_arena *own = hb_arena_within(p->arena);
+        price *wider = HB_ARRAY(own, price, 2 * p->cap);
         for (size_t i = 0; i < p->cap; i++)
             if (p->slot[i].key) *slot_of(wider, 2 * p->cap, p->slot[i].key) = p->slot[i];
+        hb_arena_free(p->own);
+        p->own = own;
         p->slot = wider;
         p->cap *= 2;
     }

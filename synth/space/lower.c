@@ -348,6 +348,8 @@ syn_program *syn_lower(hb_arena *a, const syn_space *s, const syn_choice *c)
         p->loss = convert(&l, l.kept[g->loss], value_state(&l, g->loss), 0, -1,
                           g->tensors.p[g->loss].producer);
     in_turn(p);
+    HB_FIT(a, &p->tensors, p->tensors.n + p->tensors.n / 8); // passes add a few
+    HB_FIT(a, &p->instr, p->instr.n + p->instr.n / 8);
     syn_place_sym(p);
     return p;
 }

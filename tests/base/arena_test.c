@@ -156,6 +156,34 @@ START_TEST(vector_keeps_what_was_put)
 }
 END_TEST
 
+START_TEST(vector_gives_back_what_it_does_not_use)
+{
+    enum { ROOM = 1 << 20 };
+    hb_arena *a = hb_arena_new();
+    HB_VEC(int) v, small;
+    HB_ROOM(a, &small, 8);
+    HB_PUSH(a, &small, 7);
+    HB_ROOM(a, &v, ROOM);
+    for (int i = 0; i < 1000; i++)
+        HB_PUSH(a, &v, i);
+    HB_FIT(a, &v, ROOM); // nothing to give
+    ck_assert_int_eq(v.cap, ROOM);
+    HB_FIT(a, &v, 1001);
+    ck_assert_int_eq(v.cap, 1001);
+    HB_FIT(a, &small, 1); // others stand behind it
+    ck_assert_int_eq(small.cap, 8);
+    int *other = HB_ARRAY(a, int, 100);
+    other[0] = 1;
+    for (int i = 1000; i < 3000; i++)
+        HB_PUSH(a, &v, i);
+    for (int i = 0; i < v.n; i++)
+        ck_assert_int_eq(v.p[i], i);
+    ck_assert_int_eq(small.p[0], 7);
+    ck_assert_int_eq(other[0], 1);
+    hb_arena_free(a);
+}
+END_TEST
+
 START_TEST(map_finds_all_and_only_its_keys)
 {
     hb_map *m = hb_map_new(arena);
@@ -250,6 +278,7 @@ int main(void)
     tcase_add_test(t, buffer_formats_and_grows);
     tcase_add_test(t, json_text_is_escaped);
     tcase_add_test(t, vector_keeps_what_was_put);
+    tcase_add_test(t, vector_gives_back_what_it_does_not_use);
     tcase_add_test(t, map_finds_all_and_only_its_keys);
     tcase_add_test(t, hash_is_fnv1a);
     tcase_add_test(t, sha256_gives_the_standard_vectors);
