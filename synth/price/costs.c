@@ -307,15 +307,18 @@ void syn_node_seconds(syn_costs *c, int node, const syn_node_cut *cut, double *s
         return;
     }
     node = c->like[node];
-    int key[] = {node, cut->factor[0], cut->factor[1], cut->cut[0], cut->cut[1], 0};
+    const int key[] = {node, cut->factor[0], cut->factor[1], cut->cut[0], cut->cut[1], 0};
     int at = hb_map_get(c->seconds, (hb_str){(const char *)key, sizeof key});
     if (at >= 0) {
         memcpy(sec, c->all_seconds.p[at], bytes);
         return;
     }
     compute_seconds(c, node, cut, sec);
-    hb_map_put(c->seconds, hb_str_n(c->arena, (const char *)key, sizeof key), c->all_seconds.n);
-    HB_PUSH(c->arena, &c->all_seconds, hb_copy(c->arena, sec, bytes));
+    char *known = hb_room(c->arena, 1, (int)(sizeof key + bytes)); // the key, behind the seconds
+    memcpy(known, sec, bytes);
+    memcpy(known + bytes, key, sizeof key);
+    hb_map_put(c->seconds, (hb_str){known + bytes, sizeof key}, c->all_seconds.n);
+    HB_PUSH(c->arena, &c->all_seconds, (const double *)(const void *)known);
 }
 
 double syn_copy_seconds(const syn_costs *c, int cls, double bytes)

@@ -27,7 +27,7 @@ static numbering numbering_new(hb_arena *a)
 }
 
 typedef struct maker {
-    hb_arena *arena;
+    hb_arena *arena, *scratch; // scratch: goes when the kinds are found
     const ir_graph *g;
     const ir_factors *f;
     const syn_partitions *partitions;
@@ -49,8 +49,8 @@ static const bool *find_cuttable(const maker *m)
 {
     bool (*may_cut)(const syn_class_facts *) = syn_strategy_of(m->strategy)->may_cut;
     bool *yes = HB_ARRAY(m->arena, bool, m->f->n_classes + 1);
-    bool *input = HB_ARRAY(m->arena, bool, m->f->n_classes + 1);
-    bool *param = HB_ARRAY(m->arena, bool, m->f->n_classes + 1);
+    bool *input = HB_ARRAY(m->scratch, bool, m->f->n_classes + 1);
+    bool *param = HB_ARRAY(m->scratch, bool, m->f->n_classes + 1);
     for (int t = 0; t < m->g->tensors.n; t++) {
         if (m->g->tensors.p[t].kind == IR_INPUT) mark_classes(m, t, input);
         if (m->g->tensors.p[t].kind == IR_PARAM) mark_classes(m, t, param);
@@ -84,8 +84,11 @@ static const uint8_t *find_parts(const maker *m)
 
 // --- uses and what follows from them ---
 
-static void index_uses(hb_arena *a, const ir_graph *g, syn_kinds *k)
+static void index_uses(const maker *m)
 {
+    hb_arena *a = m->arena;
+    const ir_graph *g = m->g;
+    syn_kinds *k = m->k;
     int n_tensors = g->tensors.n, total = 0;
     k->first_use = HB_ARRAY(a, int, n_tensors + 1);
     for (int n = 0; n < g->nodes.n; n++)
@@ -94,7 +97,7 @@ static void index_uses(hb_arena *a, const ir_graph *g, syn_kinds *k)
     for (int t = 0; t < n_tensors; t++)
         k->first_use[t + 1] += k->first_use[t];
     k->uses = hb_alloc(a, sizeof *k->uses * (size_t)(total + 1));
-    int *next = hb_copy(a, k->first_use, sizeof(int) * (size_t)(n_tensors + 1));
+    int *next = hb_copy(m->scratch, k->first_use, sizeof(int) * (size_t)(n_tensors + 1));
     for (int n = 0; n < g->nodes.n; n++)
         for (int i = 0; i < g->nodes.p[n].n_in; i++) {
             int at = next[g->nodes.p[n].in[i]]++;
@@ -174,7 +177,7 @@ char syn_partial_of(const ir_graph *g, const ir_factors *f, int tensor)
 static void number_tensors(const maker *m)
 {
     syn_kinds *k = m->k;
-    numbering kinds = numbering_new(m->arena), kept = numbering_new(m->arena);
+    numbering kinds = numbering_new(m->scratch), kept = numbering_new(m->scratch);
     HB_VEC(int) first = {0};
     HB_VEC(int) first_kept = {0};
     k->tensor = HB_ARRAY(m->arena, int, m->g->tensors.n + 1);
@@ -261,7 +264,7 @@ static void number_nodes(const maker *m)
                   3 * IR_MAX_ATTR
     };
     syn_kinds *k = m->k;
-    numbering kinds = numbering_new(m->arena);
+    numbering kinds = numbering_new(m->scratch);
     HB_VEC(int) first = {0};
     k->node = HB_ARRAY(m->arena, int, m->g->nodes.n + 1);
     for (int n = 0; n < m->g->nodes.n; n++) {
@@ -312,8 +315,8 @@ static void add_edge(skeleton *s, int a, int b, syn_table t)
     bool fresh;
     int key[7] = {(int)t.kind, t.out, t.in, t.producer, t.consumer, t.kept, t.tensor};
     int at = number_of(&s->kinds, key, sizeof key, &fresh);
-    if (fresh) HB_PUSH(s->m->arena, &s->tables, t);
-    HB_PUSH(s->m->arena, &s->edges, (struct syn_kind_edge){a, b, at});
+    if (fresh) HB_PUSH(s->m->scratch, &s->tables, t);
+    HB_PUSH(s->m->scratch, &s->edges, (struct syn_kind_edge){a, b, at});
 }
 
 static void add_tensor_edges(skeleton *s, int t)
@@ -344,7 +347,7 @@ static void list_edges(const maker *m)
 {
     const ir_graph *g = m->g;
     syn_kinds *k = m->k;
-    skeleton s = {.m = m, .kinds = numbering_new(m->arena)};
+    skeleton s = {.m = m, .kinds = numbering_new(m->scratch)};
     for (int t = 0; t < g->tensors.n; t++)
         add_tensor_edges(&s, t);
     // A next value that is computed out of place moves into the home buffer at the end.
@@ -359,9 +362,9 @@ static void list_edges(const maker *m)
                              k->tensor[next]});
     }
     k->n_tables = s.tables.n;
-    k->table = s.tables.p;
+    k->table = hb_copy(m->arena, s.tables.p, sizeof *s.tables.p * (size_t)s.tables.n);
     k->n_edges = s.edges.n;
-    k->edge = s.edges.p;
+    k->edge = hb_copy(m->arena, s.edges.p, sizeof *s.edges.p * (size_t)s.edges.n);
 }
 
 const syn_kinds *syn_kinds_new(hb_arena *a, const ir_graph *g, const ir_factors *f,
@@ -369,13 +372,14 @@ const syn_kinds *syn_kinds_new(hb_arena *a, const ir_graph *g, const ir_factors 
                                const syn_options *opt)
 {
     syn_kinds *k = HB_NEW(a, syn_kinds);
-    maker m = {a, g, f, partitions, strategy, opt, k};
+    maker m = {a, hb_arena_new(), g, f, partitions, strategy, opt, k};
     k->cuttable = find_cuttable(&m);
     k->part = syn_strategy_of(strategy)->may_move ? find_parts(&m) : NULL;
-    index_uses(a, g, k);
+    index_uses(&m);
     number_tensors(&m);
     number_nodes(&m);
     number_variables(&m);
     list_edges(&m);
+    hb_arena_free(m.scratch);
     return k;
 }

@@ -15,10 +15,9 @@ typedef struct syn_moves {
     int n;
     struct one_move {
         int16_t from, to;
-        syn_move_kind kind;
-        unsigned axes;
-        double sec[2];   // without one-sided puts, and by them
-        int64_t scratch; // of the form of the former
+        uint8_t kind, axes; // syn_move_kind; mask
+        double sec[2];      // without one-sided puts, and by them
+        int64_t scratch;    // of the form of the former
     } * v;
 } syn_moves;
 
@@ -131,7 +130,8 @@ static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *s
     bool (*may_move)(syn_part, const syn_axis_state *, const syn_axis_state *) =
         syn_strategy_of(s->strategy)->may_move;
     syn_part part = s->kinds->part ? s->kinds->part[tensor] : SYN_PART_VALUE;
-    int cap = 0;
+    hb_arena *scratch = hb_arena_new();
+    HB_VEC(struct one_move) found = {0};
     for (int i = 0; i < st->n; i++)
         for (int j = 0; j < st->n; j++) {
             syn_move move = syn_move_between(c, tensor, &st->s[i], &st->s[j]);
@@ -139,11 +139,17 @@ static syn_moves *find_moves(const syn_space *s, int tensor, const syn_states *s
             if (may_move && !may_move(part, &st->s[i].ax[0], &st->s[j].ax[0])) continue;
             if (move.kind == SYN_MOVE_COLL)
                 syn_move_price_known(c, tensor, &st->s[i], &st->s[j], &move);
-            if (m->n == cap) m->v = hb_grow(c->arena, m->v, &cap, sizeof *m->v);
-            m->v[m->n++] = (struct one_move){
-                (int16_t)i,  (int16_t)j, move.kind, move.axes, {move.sec_by[0], move.sec_by[1]},
-                move.scratch};
+            struct one_move one = {(int16_t)i,
+                                   (int16_t)j,
+                                   (uint8_t)move.kind,
+                                   (uint8_t)move.axes,
+                                   {move.sec_by[0], move.sec_by[1]},
+                                   move.scratch};
+            HB_PUSH(scratch, &found, one);
         }
+    m->n = found.n;
+    m->v = hb_copy(c->arena, found.p, sizeof *m->v * (size_t)m->n);
+    hb_arena_free(scratch);
     return m;
 }
 
