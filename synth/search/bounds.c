@@ -79,7 +79,7 @@ static ms_problem priced(const dual *d, hb_arena *a)
             if (key.base) memcpy(table, key.base, sizeof *table * (size_t)na);
             for (int c = 0; c < classes; c++)
                 for (int x = 0; key.price[c] > 0 && x < na * nb; x++)
-                    table[x] += key.price[c] * t->bytes[c * na * nb + x];
+                    table[x] += key.price[c] * (double)t->bytes[c * na * nb + x];
             at = tables.n;
             HB_PUSH(a, &tables, table);
             hb_map_put(seen, hb_str_n(a, name.p, name.n), at);

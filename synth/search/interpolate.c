@@ -143,13 +143,17 @@ static int state_of(const run *w, int var, int i)
     return var < 0 ? 0 : i == 0 ? w->rich->x[var] : w->lean->x[var];
 }
 
-static void add_table(const mix *m, restricted *r, int a, int b, const double *table, double scale)
+// What two variables (b = -1: one) cost, or pay for bytes.
+static void add_table(const mix *m, restricted *r, int a, int b, const double *cost,
+                      const float *bytes, double price)
 {
     int nb = syn_live_domain(m->h, b), ia = m->index[a], ib = b < 0 ? -1 : m->index[b];
     double cell[2][2];
     for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 2; j++)
-            cell[i][j] = scale * table[state_of(r->w, a, i) * nb + state_of(r->w, b, j)];
+        for (int j = 0; j < 2; j++) {
+            int at = state_of(r->w, a, i) * nb + state_of(r->w, b, j);
+            cell[i][j] = cost ? cost[at] : price * (double)bytes[at];
+        }
     if (ia >= 0 && ib >= 0) {
         HB_PUSH(r->arena, &r->edges,
                 (ms_edge){ia, ib, hb_copy(r->arena, &cell[0][0], sizeof cell)});
@@ -172,7 +176,8 @@ static bool solve_at(const mix *m, const run *w, hb_arena *a, int *x)
             r.unary[2 * m->index[v] + i] = p->unary[v] ? p->unary[v][state_of(w, v, i)] : 0;
     for (int i = 0; i < p->n_edges; i++) {
         const ms_edge *e = &p->edge[i];
-        if (m->index[e->a] >= 0 || m->index[e->b] >= 0) add_table(m, &r, e->a, e->b, e->table, 1);
+        if (m->index[e->a] >= 0 || m->index[e->b] >= 0)
+            add_table(m, &r, e->a, e->b, e->table, NULL, 0);
     }
     for (int i = 0; i < m->h->terms.n; i++) {
         const syn_live_term *t = &m->h->terms.p[i];
@@ -181,7 +186,7 @@ static bool solve_at(const mix *m, const run *w, hb_arena *a, int *x)
         for (int k = 0; k < m->n_places; k++) {
             double part = syn_place_part(&m->place[k], t->from, t->to);
             if (m->place[k].price > 0 && part > 0)
-                add_table(m, &r, t->a, t->b, t->bytes + m->place[k].cls * cells,
+                add_table(m, &r, t->a, t->b, NULL, t->bytes + m->place[k].cls * cells,
                           part * price_at(m, w, k, t->a));
         }
     }
@@ -269,7 +274,7 @@ static void count_variable(walk *w, int var, int sign)
         int na = syn_live_domain(w->m->h, t->a), nb = syn_live_domain(w->m->h, t->b);
         int at = w->x[t->a] * nb + (t->b < 0 ? 0 : w->x[t->b]);
         for (int c = 0; c < s->mesh->n_classes; c++) {
-            double bytes = sign * t->bytes[c * na * nb + at];
+            double bytes = sign * (double)t->bytes[c * na * nb + at];
             w->step[c * stride + t->from + 1] += bytes;
             w->step[c * stride + t->to] -= bytes;
         }

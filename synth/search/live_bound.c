@@ -16,7 +16,7 @@ int syn_live_domain(const held *h, int var)
     return var < 0 ? 1 : h->s->problem.domain[var];
 }
 
-static void add_term(held *h, int a, int b, int from, int to, const double *bytes)
+static void add_term(held *h, int a, int b, int from, int to, const float *bytes)
 {
     HB_PUSH(h->arena, &h->terms, (term){a, b, from, to, bytes});
 }
@@ -56,7 +56,7 @@ static double *smallest(held *h, int t, const int64_t *own, bool early)
 {
     const syn_states *st = h->s->states[t];
     int n = st->n, classes = h->s->mesh->n_classes;
-    double *least = HB_ARRAY(h->arena, double, n *n *classes);
+    double *least = HB_ARRAY(h->scratch, double, n *n *classes);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             double *to = &least[i * n + j];
@@ -80,7 +80,7 @@ static const double *least_of(held *h, int t, bool early)
     if (h->least[early][kind]) return h->least[early][kind];
     const syn_states *st = h->s->states[t];
     int n = st->n;
-    int64_t *own = HB_ARRAY(h->arena, int64_t, n * classes);
+    int64_t *own = HB_ARRAY(h->scratch, int64_t, n * classes);
     for (int i = 0; i < n; i++)
         syn_local_bytes(h->s->costs, t, &st->s[i], &own[i * classes]);
     for (int i = 0; i < n * classes; i++)
@@ -198,18 +198,24 @@ static hb_str key_of(const held *h, hb_arena *a, what w, const reader *r)
     return (hb_str){(const char *)key, sizeof *key * (size_t)n};
 }
 
-static const double *table_of(held *h, what w, const reader *r, int a, int b)
+static float rounded_down(double bytes)
 {
-    hb_str name = key_of(h, h->arena, w, r);
+    float x = (float)bytes;
+    return (double)x > bytes ? nextafterf(x, 0) : x;
+}
+
+static const float *table_of(held *h, what w, const reader *r, int a, int b)
+{
+    hb_str name = key_of(h, h->scratch, w, r);
     int at = hb_map_get(h->tables, name), na = syn_live_domain(h, a), nb = syn_live_domain(h, b);
     if (at >= 0) return h->known.p[at];
-    double *bytes = HB_ARRAY(h->arena, double, h->s->mesh->n_classes *na *nb);
+    float *bytes = hb_room(h->arena, sizeof *bytes, h->s->mesh->n_classes * na * nb);
     for (int c = 0; c < h->s->mesh->n_classes; c++)
         for (int i = 0; i < na; i++)
             for (int j = 0; j < nb; j++)
-                bytes[(c * na + i) * nb + j] = cell(h, w, r, c, i, j);
+                bytes[(c * na + i) * nb + j] = rounded_down(cell(h, w, r, c, i, j));
     hb_map_put(h->tables, name, h->known.n);
-    HB_PUSH(h->arena, &h->known, bytes);
+    HB_PUSH(h->scratch, &h->known, bytes);
     return bytes;
 }
 
@@ -241,7 +247,7 @@ static int last_use(const syn_space *s, int t)
 static int *representatives(const held *h)
 {
     const ir_graph *g = h->s->g;
-    int *best = HB_ARRAY(h->arena, int, g->tensors.n + 1);
+    int *best = HB_ARRAY(h->scratch, int, g->tensors.n + 1);
     for (int t = 0; t < g->tensors.n; t++)
         best[t] = -1;
     for (int t = 0; t < g->tensors.n; t++) {
@@ -335,7 +341,7 @@ static void add_own(held *h, int node, const int *best, const term *of)
 
 // What an op alone takes there, in each sharding: [class][sharding].
 typedef struct beside {
-    double *padded, *work;
+    float *padded, *work;
     double most_padded, most_work; // of all
 } beside;
 
@@ -345,8 +351,8 @@ static beside beside_of(held *h, int node)
     const ir_node *n = &s->g->nodes.p[node];
     const syn_shardings *x = s->shardings[node];
     int classes = s->mesh->n_classes;
-    beside b = {HB_ARRAY(h->arena, double, classes * x->n),
-                HB_ARRAY(h->arena, double, classes * x->n), 0, 0};
+    beside b = {HB_ARRAY(h->arena, float, classes * x->n),
+                HB_ARRAY(h->arena, float, classes * x->n), 0, 0};
     for (int i = 0; i < x->n; i++) {
         syn_state in[IR_MAX_IN], out[IR_MAX_OUT];
         int64_t padded[CL_MAX_CLASSES], work[CL_MAX_CLASSES];
@@ -356,8 +362,8 @@ static beside beside_of(held *h, int node)
             out[k] = s->states[n->out[k]]->s[x->sharding[i].out[k]];
         syn_workspace_of_op(s->costs, node, in, out, padded, work);
         for (int c = 0; c < classes; c++) {
-            b.padded[c * x->n + i] = (double)padded[c];
-            b.work[c * x->n + i] = (double)work[c];
+            b.padded[c * x->n + i] = rounded_down((double)padded[c]);
+            b.work[c * x->n + i] = rounded_down((double)work[c]);
             b.most_padded = fmax(b.most_padded, (double)padded[c]);
             b.most_work = fmax(b.most_work, (double)work[c]);
         }
@@ -379,10 +385,10 @@ static bool reads_twice(const ir_graph *g, const ir_node *n)
 static void add_beside(held *h)
 {
     const syn_space *s = h->s;
-    bool gpu = false, *known = HB_ARRAY(h->arena, bool, s->kinds->n_nodes + 1);
+    bool gpu = false, *known = HB_ARRAY(h->scratch, bool, s->kinds->n_nodes + 1);
     for (int c = 0; c < s->mesh->n_classes; c++)
         gpu = gpu || s->m->cluster->cls[s->mesh->cluster_class[c]].kind == CL_GPU;
-    beside most = {0}, *of = HB_ARRAY(h->arena, beside, s->kinds->n_nodes + 1);
+    beside most = {0}, *of = HB_ARRAY(h->scratch, beside, s->kinds->n_nodes + 1);
     int padded = -1, work = -1, n_padded = 0;
     for (int n = 0; gpu && n < s->g->nodes.n; n++) {
         int kind = s->kinds->node[n];
@@ -413,12 +419,13 @@ syn_live_bound *syn_live_bound_new(hb_arena *a, const syn_space *s)
 {
     const ir_graph *g = s->g;
     held *h = HB_NEW(a, held);
-    *h = (held){.arena = a, .s = s, .tables = hb_map_new(a)};
+    hb_arena *scratch = hb_arena_new();
+    *h = (held){.arena = a, .s = s, .scratch = scratch, .tables = hb_map_new(scratch)};
     for (int i = 0; i < 2; i++)
-        h->least[i] = hb_alloc(a, sizeof *h->least[i] * (size_t)(s->kinds->n_tensors + 1));
+        h->least[i] = hb_alloc(scratch, sizeof *h->least[i] * (size_t)(s->kinds->n_tensors + 1));
     const int *best = representatives(h);
     term *of =
-        HB_ARRAY(a, term, g->tensors.n + 1); // by tensor: what counts it, no interval if none
+        HB_ARRAY(scratch, term, g->tensors.n + 1); // by tensor: what counts it, no interval if none
     for (int t = 0; t < g->tensors.n; t++) {
         const ir_tensor *ten = &g->tensors.p[t];
         int u = s->first_use[t];
@@ -438,6 +445,8 @@ syn_live_bound *syn_live_bound_new(hb_arena *a, const syn_space *s)
     for (int n = 0; n < g->nodes.n; n++)
         add_own(h, n, best, of);
     add_beside(h);
+    hb_arena_free(scratch);
+    h->scratch = NULL;
     return h;
 }
 
@@ -458,7 +467,7 @@ double *syn_live_by(const held *h, hb_arena *a, const int *x)
         int na = syn_live_domain(h, t->a), nb = syn_live_domain(h, t->b);
         int at = x[t->a] * nb + (t->b < 0 ? 0 : x[t->b]);
         for (int c = 0; c < classes; c++) {
-            double bytes = t->bytes[c * na * nb + at];
+            double bytes = (double)t->bytes[c * na * nb + at];
             sum[c * (n + 1) + t->from + 1] += bytes;
             sum[c * (n + 1) + t->to] -= bytes;
         }

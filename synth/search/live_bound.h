@@ -19,11 +19,12 @@
 
 #include "synth/space/space.h"
 
-// Bytes over one variable or an edge, counted while node p runs, from < p < to.
+// Bytes over one variable or an edge, counted while node p runs, from < p < to. There are many:
+// floats, rounded down where they are not exact.
 typedef struct syn_live_term {
-    int a, b;            // variables; b = -1: unary
-    int from, to;        // nodes
-    const double *bytes; // [class][domain a][domain b], shared between equal kinds
+    int a, b;           // variables; b = -1: unary
+    int from, to;       // nodes
+    const float *bytes; // [class][domain a][domain b], shared between equal kinds
 } syn_live_term;
 
 typedef struct syn_live_bound {
@@ -31,8 +32,10 @@ typedef struct syn_live_bound {
     const syn_space *s;
     HB_VEC(syn_live_term) terms;
     syn_live_term likely; // what most programs hold and some may not; bytes NULL: nothing is known
+    // While it is made.
+    hb_arena *scratch;
     hb_map *tables;
-    HB_VEC(const double *) known;
+    HB_VEC(const float *) known;
     const double **least[2]; // [early], by kind of tensor: smallest buffer on the way
 } syn_live_bound;
 

@@ -95,14 +95,15 @@ static table *table_of(repair *r, hb_map *known, table *list, int *n, int a, int
     return &list[(*n)++];
 }
 
-// Adds what two variables (b = -1: one) cost or pay to the table of those that are free.
-static void add_to(repair *r, hb_map *known, table *list, int *n, int a, int b, const double *sum,
-                   double price)
+// Adds what two variables (b = -1: one) cost, or pay for bytes, to the table of those that are
+// free.
+static void add_to(repair *r, hb_map *known, table *list, int *n, int a, int b, const double *cost,
+                   const float *bytes, double price)
 {
     int fa = r->free_of[a], fb = b < 0 ? -1 : r->free_of[b], nb = syn_live_domain(r->h, b);
-    bool turn = fa < 0 || (fb >= 0 && fb < fa), pays = price > 0;
+    bool turn = fa < 0 || (fb >= 0 && fb < fa);
     if (fa < 0 && fb < 0) {
-        if (!pays) r->base += sum[r->rest[a] * nb + (b < 0 ? 0 : r->rest[b])];
+        if (cost) r->base += cost[r->rest[a] * nb + (b < 0 ? 0 : r->rest[b])];
         return;
     }
     table *t = table_of(r, known, list, n, turn ? fb : fa, turn ? fa : fb);
@@ -113,11 +114,10 @@ static void add_to(repair *r, hb_map *known, table *list, int *n, int a, int b, 
                                                                 : fb < 0 ? r->rest[b]
                                                                          : r->pick[fb][j];
             int cell = turn ? j * inner + i : i * inner + j;
-            double s = sum[xa * nb + xb];
-            if (pays)
-                t->paid[cell] += price * s;
+            if (cost)
+                t->cost[cell] += cost[xa * nb + xb];
             else
-                t->cost[cell] += s;
+                t->paid[cell] += price * (double)bytes[xa * nb + xb];
         }
 }
 
@@ -151,16 +151,17 @@ static void make_factors(repair *r)
     r->of = hb_alloc(r->arena, sizeof *r->of * (size_t)(r->n_free + 1));
     table *list = HB_ARRAY(r->arena, table, p->n_vars + p->n_edges + r->h->terms.n + 1);
     for (int v = 0; v < p->n_vars; v++)
-        if (p->unary[v]) add_to(r, known, list, &n, v, -1, p->unary[v], 0);
+        if (p->unary[v]) add_to(r, known, list, &n, v, -1, p->unary[v], NULL, 0);
     for (int i = 0; i < p->n_edges; i++)
-        add_to(r, known, list, &n, p->edge[i].a, p->edge[i].b, p->edge[i].table, 0);
+        add_to(r, known, list, &n, p->edge[i].a, p->edge[i].b, p->edge[i].table, NULL, 0);
     for (int i = 0; i < r->h->terms.n; i++) {
         const syn_live_term *t = &r->h->terms.p[i];
         int cells = syn_live_domain(r->h, t->a) * syn_live_domain(r->h, t->b);
         for (int k = 0; k < r->n_places; k++) {
             double price = r->place[k].price * syn_place_part(&r->place[k], t->from, t->to);
             if (price > 0)
-                add_to(r, known, list, &n, t->a, t->b, t->bytes + r->place[k].cls * cells, price);
+                add_to(r, known, list, &n, t->a, t->b, NULL, t->bytes + r->place[k].cls * cells,
+                       price);
         }
     }
     for (int i = 0; i < n; i++)
