@@ -4,6 +4,7 @@
 
 #include "emit/op_text.h"
 #include "ir/variant.h"
+#include "synth/price/endings.h"
 #include "synth/price/fusion_cost.h"
 #include "synth/price/pair_cost.h"
 
@@ -326,17 +327,21 @@ static void print_local(pt_place *s, int index)
         k, &note);
 }
 
-// Where a fusion begins: what it takes as a kernel.
+// Where a fusion begins: what it takes as a kernel, or at the end of the matmul before it.
 static void print_fuse(pt_place *s, const syn_fusion *g)
 {
     pt *t = s->t;
     double sec[CL_MAX_CLASSES], most = 0;
+    const syn_endings endings = syn_endings_of(t->a, t->p);
     syn_fusion_seconds(t->p, g, sec);
+    bool ends = syn_ending_seconds(t->p, &endings, g, sec);
     for (int c = 0; c < t->p->mesh->n_classes; c++)
         most = sec[c] > most ? sec[c] : most;
     most /= syn_instr_slots(t->p, &t->p->instr.p[g->first]);
     hb_str arg[2] = {HB_STR("r"), hb_fmt(t->a, "\"k%d\"", g->kernel + 1)};
-    lines_note note = {.text = {HB_STR("one kernel to hap_fused")}, .number = pt_ms(t->a, most)};
+    lines_note note = {.text = {ends ? HB_STR("ends the matmul, to hap_fused")
+                                     : HB_STR("one kernel to hap_fused")},
+                       .number = pt_ms(t->a, most)};
     lines_call(&t->l, s->indent, HB_STR("hap_fuse("), arg, 2, &note);
 }
 

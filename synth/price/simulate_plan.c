@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ir/runtime_limits.h"
+#include "synth/price/endings.h"
 #include "synth/price/fusion_cost.h"
 #include "synth/price/instr_cost.h"
 #include "synth/price/moves.h"
@@ -145,10 +146,12 @@ static void fuse_events(const syn_program *p, cost_event *e)
             e[i].sec[c] = fmin(e[i].sec[c], sec);
         }
     }
+    const syn_endings endings = syn_endings_of(scratch, p);
     for (int k = 0; k < p->fusions.n; k++) {
         const syn_fusion *g = &p->fusions.p[k];
         double sec[CL_MAX_CLASSES];
         syn_fusion_seconds(p, g, sec);
+        syn_ending_seconds(p, &endings, g, sec);
         for (int c = 0; c < p->mesh->n_classes; c++) {
             double alone = 0;
             for (int m = 0; m < g->len; m++)

@@ -30,6 +30,7 @@ enum {
     CUDA_VECTOR = 16,           // bytes: rows that are no multiple of it are odd
     CUDA_ROUND = 64,            // elements: extents that are odd are rounded up to a multiple
     CUDA_WORTH = 1000000000,    // matmuls under so many multiplications run as they are
+    CUDA_TILE_MIN = 100000000,  // multiplications of a matmul that a tile kernel takes, at least
     CUDA_TILES_WORTH = 99,      // % of a matmul's time under which a tile kernel takes it (H200s)
     CUDA_PAIR_WORTH = 96,       // % of a pair's time as planned under which it runs another way:
                                 // so much clocks in turns and between pauses differ (H200s)

@@ -248,7 +248,7 @@ static bool by_tiles(cuda_context *x, const experts &v)
     const double products = (double)v.rows * (double)v.k * (double)v.n;
     const tile_experts t = tiles_of(x, v);
     if (!bf16 || x->options.tiles == HAP_CUDA_tiles_off) return false;
-    return (products >= 1e8 || x->options.tiles == HAP_CUDA_tiles_all) &&
+    return (products >= CUDA_TILE_MIN || x->options.tiles == HAP_CUDA_tiles_all) &&
            !tile_experts_why_not(&t, v.dw);
 }
 

@@ -220,7 +220,7 @@ bool takes(cuda_context *x, chain *a, const hap_tensor *y)
     if (bias) a->t.p.bias_type = bias->type;
     a->t.a = from->data, a->t.b = w->data, a->t.bias = bias ? bias->data : NULL;
     a->t.y = y->data;
-    return (double)rows * (double)n * (double)k >= 1e8 && !tile_why_not(&a->t);
+    return (double)rows * (double)n * (double)k >= CUDA_TILE_MIN && !tile_why_not(&a->t);
 }
 
 const char *run_chain(cuda_context *x, chain *a, const hap_tensor *y)
