@@ -263,6 +263,7 @@ pt pt_new(hb_arena *a, const emit_plan *e, hb_buf *out, hb_map *used, const char
     t.table = emit_table_names(a, p);
     t.names = emit_names(a, p);
     t.view = syn_views(a, p);
+    t.endings = syn_endings_of(a, p);
     for (int i = 0; i < p->tensors.n; i++)
         t.names[i] = emit_unique(a, used, t.names[i]);
     t.line = HB_ARRAY(a, int, p->instr.n + 1);

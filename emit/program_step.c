@@ -4,7 +4,6 @@
 
 #include "emit/op_text.h"
 #include "ir/variant.h"
-#include "synth/price/endings.h"
 #include "synth/price/fusion_cost.h"
 #include "synth/price/pair_cost.h"
 
@@ -332,9 +331,8 @@ static void print_fuse(pt_place *s, const syn_fusion *g)
 {
     pt *t = s->t;
     double sec[CL_MAX_CLASSES], most = 0;
-    const syn_endings endings = syn_endings_of(t->a, t->p);
     syn_fusion_seconds(t->p, g, sec);
-    bool ends = syn_ending_seconds(t->p, &endings, g, sec);
+    bool ends = syn_ending_seconds(t->p, &t->endings, g, sec);
     for (int c = 0; c < t->p->mesh->n_classes; c++)
         most = sec[c] > most ? sec[c] : most;
     most /= syn_instr_slots(t->p, &t->p->instr.p[g->first]);

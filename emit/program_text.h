@@ -6,6 +6,7 @@
 
 #include "emit/lines.h"
 #include "emit/program_blocks.h"
+#include "synth/price/endings.h"
 
 // A run of the step outside of loops: one function.
 typedef struct pt_part {
@@ -22,7 +23,8 @@ typedef struct pt {
     hb_str *names; // by buffer: plain identifiers
     hb_str *table; // by mesh cut
     pb_blocks *b;
-    bool *view; // by instr: no call (syn_views)
+    bool *view;          // by instr: no call (syn_views)
+    syn_endings endings; // of matmuls, by fusions
     HB_VEC(pt_part) parts;
     int *loop_of, *part_of; // by instr, -1 none
     int *line;              // by instr

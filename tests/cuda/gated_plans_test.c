@@ -4,33 +4,11 @@
 // calls' own kernels.
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/fuse/cuda_passes.h"
 #include "synth/price/endings.h"
 #include "tests/support/gated_models.h"
-
-// The device's memory of the list.
-cudaError_t cudaMalloc(void **p, size_t n)
-{
-    *p = malloc(n);
-    return cudaSuccess;
-}
-cudaError_t cudaFree(void *p)
-{
-    free(p);
-    return cudaSuccess;
-}
-cudaError_t cudaMemGetInfo(size_t *left, size_t *whole)
-{
-    *left = *whole = (size_t)64 << 30;
-    return cudaSuccess;
-}
-cudaError_t cudaGetLastError(void)
-{
-    return cudaSuccess;
-}
 
 // Buffer by buffer, one behind the other.
 static hap_tensor *tensors_of(hb_arena *a, const syn_program *p)

@@ -47,30 +47,7 @@ void __wrap_hap_backend_wait(hap_rank *r, hap_event *e);
 void __wrap_hap_backend_fuse(hap_rank *r, const char *kernel);
 void __wrap_hap_backend_fused(hap_rank *r, int n, hap_tensor *const *kept);
 
-// In place of what needs a device.
-cudaError_t cudaMalloc(void **p, size_t n)
-{
-    *p = calloc(1, n);
-    return *p ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-
-cudaError_t cudaFree(void *p)
-{
-    free(p);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemGetInfo(size_t *left, size_t *whole)
-{
-    *left = *whole = (size_t)2 << 30; // enough for a little in spare memory, not for much
-    return cudaSuccess;
-}
-
-cudaError_t cudaGetLastError(void)
-{
-    return cudaSuccess;
-}
-
+// In place of what needs a device; its memory: device_memory.c.
 bool cuda_is_float(hap_dtype t)
 {
     return t == HAP_F32 || t == HAP_BF16 || t == HAP_F16;
