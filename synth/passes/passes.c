@@ -6,6 +6,7 @@
 #include "synth/passes/bucket.h"
 #include "synth/passes/fuse.h"
 #include "synth/passes/overlap_pairs.h"
+#include "synth/passes/pick_forms.h"
 #include "synth/passes/port_order.h"
 #include "synth/passes/roll.h"
 #include "synth/passes/schedule.h"
@@ -14,6 +15,7 @@
 #include "synth/passes/workspace.h"
 #include "synth/plan/buffer_names.h"
 #include "synth/plan/liveness.h"
+#include "synth/plan/program_copy.h"
 #include "synth/plan/program_print.h"
 #include "synth/price/instr_cost.h"
 #include "synth/price/simulate_plan.h"
@@ -138,6 +140,21 @@ static syn_program *share_moves(syn_making *x)
     return p;
 }
 
+// Only of the plan that wins, too: a copy, if that is faster. What lies elsewhere may be no part of
+// a fusion any more.
+static syn_program *pick_forms(syn_making *x)
+{
+    syn_program *other = syn_program_copy(x->program->arena, x->program);
+    cost_timeline t;
+    if (!syn_pick_forms(other, x->costs)) return x->program;
+    syn_fuse(other);
+    double sec = syn_simulate(other, &t, false);
+    if (sec >= x->sec) return x->program;
+    x->sec = sec;
+    x->timeline = t;
+    return x->program = other;
+}
+
 // Of fusions and pairs those are left that loops allow: then the step is another.
 static syn_program *roll_up(syn_making *x)
 {
@@ -163,6 +180,7 @@ const syn_pass syn_passes[SYN_N_PASSES] = {
     {"fuse", fuse, 'K'},
     {"simulate", simulate, 'T'},
     {"share moves", share_moves, 'H'},
+    {"pick forms", pick_forms, 'P'},
     {"roll", roll_up, 'R'},
     {"memory", memory, 'M'},
 };

@@ -183,6 +183,9 @@
 #define SYN_LOCAL_STEP  64  // parts of a factor: the first shift [set]
 #define SYN_LOCAL_FINER 4   // times smaller: the next ones [set]
 
+// --- forms of collectives in the best plan (pick_forms.c) ---
+#define SYN_FORMS_WORK 2e5 // instructions simulated again in all [set]
+
 // --- boundaries of cuts on GPUs (partitions.c) ---
 #define SYN_PART_GRAINS 64 // steps of boundaries in an even part, at least [set]
 

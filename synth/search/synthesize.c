@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "synth/passes/passes.h"
 #include "synth/passes/workspace.h"
 #include "synth/plan/liveness.h"
 #include "synth/price/pair_cost.h"
@@ -59,6 +60,30 @@ static bool same_choice(const candidate *a, const candidate *b)
     return a->space == b->space && a->choice.sharding == b->choice.sharding;
 }
 
+// Collectives of a candidate in other forms, where what they need fits.
+static void pick_forms(pool *p, candidate *c)
+{
+    if (c->rolled) return; // it was placed as it is
+    hb_arena *a = hb_arena_new();
+    const syn_program *was = c->program;
+    syn_making x = {.program = c->program,
+                    .sec = c->sec,
+                    .timeline = c->timeline,
+                    .costs = syn_costs_new(a, p->m, was->mesh, was->g, was->f)};
+    syn_passes_run(&x, SYN_PASS_PICK_FORMS, SYN_PASS_PICK_FORMS);
+    hb_arena_free(a);
+    if (x.program == was) return;
+    candidate other = *c;
+    other.program = x.program;
+    other.sec = x.sec;
+    other.timeline = x.timeline;
+    other.share = syn_live_share(x.program, false);
+    other.fits = other.share <= SYN_ROOMY;
+    other.settled = false;
+    if (!other.fits) pool_settle(p, &other);
+    if (other.fits) *c = other;
+}
+
 // What may make a candidate faster yet; `like`, if not NULL, is the best without pairs, searched
 // locally.
 static void perfect(pool *p, candidate *c, const candidate *like)
@@ -66,8 +91,9 @@ static void perfect(pool *p, candidate *c, const candidate *like)
     if (!c->program || c->searched_locally || p->doubtful) return; // doubtful: proved as it is
     const syn_mesh *searched = c->program->mesh;
     pool_share_moves(p, c);
+    if (p->opt->strategy == SYN_AUTO) pick_forms(p, c); // the others are what their names say
     pool_roll(c);
-    if (p->opt->strategy == SYN_AUTO) { // the others are what their names say
+    if (p->opt->strategy == SYN_AUTO) {
         bool alike = like && like->program && same_choice(c, like);
         if (alike) search_alike(p, c, like);
         if (!alike || ir_step_nodes(p->g) <= SYN_LARGE) search_locally(p, c);
