@@ -78,4 +78,10 @@ const ms_links *ms_links_of(hb_arena *a, const ms_problem *p);
 ms_status ms_solve_around(const ms_problem *p, const ms_links *l, const int *from, int n_from,
                           int reach, double gap, int *x, double *states);
 
+// Where two assignments differ falls into parts that no edge joins: x with some parts of y costs
+// what x does and what each of them adds by itself (partition crossover: Tinos, Whitley, Chicano,
+// "Partition Crossover for Pseudo-Boolean Optimization", FOGA 2015, section 3). part[v]: which one
+// variable v is of, -1 where the two agree. Returns how many there are. O(n_vars + n_edges), about.
+int ms_parts(const ms_problem *p, const int *x, const int *y, int *part);
+
 #endif

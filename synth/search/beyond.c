@@ -1,8 +1,7 @@
 #include "synth/search/beyond.h"
 
-#include "synth/search/boards.h"
+#include "synth/search/cross.h"
 #include "synth/search/fixed_states.h"
-#include "synth/search/found_plans.h"
 #include "synth/search/starts.h"
 #include "synth/space/space_solve.h"
 
@@ -56,44 +55,31 @@ static void draw_costs(drawing *d)
         draw_variable(d, s->node_var[i], 1, k->node[i], node);
 }
 
-// What plans near the best took, whose states were fixed by now.
-typedef struct fixed_secs {
-    double sec[SYN_BEYOND_SEEN];
-    int n;
-} fixed_secs;
-
-// Fixes states in a plan, if it is near the best and no such plan took as long.
-static void fix_near(pool *p, const candidate *plan, fixed_secs *seen)
+// Fixes states in the fastest of what was found that is slower than the pool's best, but near it.
+static void fix_next(pool *p, const candidate *plan, const found_plans *found)
 {
     const candidate best = p->best;
-    bool known = plan->sec > SYN_BEYOND_FAR * best.sec || seen->n == SYN_BEYOND_SEEN;
-    for (int i = 0; i < seen->n && !known; i++)
-        known = plan->sec == seen->sec[i];
-    if (known || pool_out_of_time(p)) return;
-    seen->sec[seen->n++] = plan->sec;
-    const hb_arena *before = p->aside[0];
+    const found_plan *next = NULL;
+    for (int i = 0; i < found->list.n; i++) {
+        const found_plan *x = &found->list.p[i];
+        if (x->sec > best.sec && (!next || x->sec < next->sec)) next = x;
+    }
+    if (!next || next->sec > SYN_BEYOND_FAR * best.sec || pool_out_of_time(p)) return;
+    syn_choice choice;
+    syn_choice_decode(plan->arena, plan->space, next->x, &choice);
+    choice.additive = next->additive;
+    candidate c = pool_simulate(p, plan->arena, plan->space, &choice);
+    c.priced = plan->space->memory_price != NULL;
     p->aside[0] = best.arena;
-    p->best = *plan;
+    p->best = c;
     (void)pool_fix_states(p, FIX_QUICK);
     if (best.sec <= p->best.sec) p->best = best;
-    p->aside[0] = before;
-}
-
-// The fastest of what was found that is slower than the pool's best; NULL: none.
-static const found_plan *fastest_behind(const found_plans *f, double best)
-{
-    const found_plan *next = NULL;
-    for (int i = 0; i < f->list.n; i++) {
-        const found_plan *x = &f->list.p[i];
-        if (x->sec > best && (!next || x->sec < next->sec)) next = x;
-    }
-    return next;
 }
 
 // The best choices of a plan's space at costs that are drawn, the draws first .. first + n - 1:
-// those of about the same additive cost, any of which may be the fastest, or the one whose states
-// are best fixed.
-static void search_drawn(pool *p, const candidate *plan, int first, int n, fixed_secs *seen)
+// those of about the same additive cost, any of which may be the fastest; and the pool's best plan
+// with parts of them.
+static void search_drawn(pool *p, const candidate *plan, int first, int n, crossing *with)
 {
     syn_space *s = plan->space;
     int n_vars = s->problem.n_vars;
@@ -126,85 +112,89 @@ static void search_drawn(pool *p, const candidate *plan, int first, int n, fixed
     p->held = plan;
     (void)found_simulate(&found, p, plan);
     p->held = NULL;
-    const found_plan *next = fastest_behind(&found, p->best.sec);
-    if (next && next->sec < SYN_BEYOND_FAR * p->best.sec && !pool_out_of_time(p)) {
-        syn_choice choice;
-        syn_choice_decode(plan->arena, s, next->x, &choice);
-        choice.additive = next->additive;
-        candidate c = pool_simulate(p, plan->arena, s, &choice);
-        c.priced = s->memory_price != NULL;
-        fix_near(p, &c, seen);
-    }
+    for (int i = 0; i < found.list.n; i++)
+        cross_add(with, s, found.list.p[i].x);
+    pool_cross(p, with);
+    fix_next(p, plan, &found);
     hb_arena_free(a);
-    pool_forget(p, plan, NULL);
+    pool_forget(p, NULL, NULL);
 }
 
-// A search in which transfers of `from` may hide, and costs drawn in its space. What that search
-// found; no program: nothing that fits.
-static candidate hide_by(pool *p, const candidate *from, syn_hiding how, int first, int draws,
-                         fixed_secs *seen)
-{
-    candidate found = {0};
-    p->aside[0] = p->best.arena;
-    p->aside[1] = from->arena;
-    if (pool_hide_by(p, from, how, &found))
-        search_drawn(p, &found, first, draws, seen);
-    else
-        found = (candidate){0};
-    p->aside[0] = NULL;
-    return found;
-}
-
-// By fixed guesses of what hides.
-static void hide_by_guesses(pool *p, fixed_secs *seen)
+// By guesses of what hides of a plan: a search each, and costs drawn in its space.
+static void hide_by_guesses(pool *p, crossing *with)
 {
     static const double price[] = {SYN_BEYOND_PRICES}, share[] = {SYN_BEYOND_SHARES};
     enum { prices = sizeof price / sizeof *price, all = prices * sizeof share / sizeof *share };
     const candidate from = p->best;
+    p->aside[1] = from.arena;
     for (int i = 0; i < all && !pool_out_of_time(p); i++) {
         syn_hiding how = {.price = price[i % prices], .share = share[i / prices]};
-        candidate found = hide_by(p, &from, how, i * SYN_BEYOND_DRAWS, SYN_BEYOND_DRAWS, seen);
-        if (found.program) fix_near(p, &found, seen);
-        p->aside[1] = NULL;
-        pool_forget(p, &from, NULL);
+        candidate found;
+        p->aside[0] = p->best.arena;
+        if (pool_hide_by(p, &from, how, &found))
+            search_drawn(p, &found, i * SYN_BEYOND_DRAWS, SYN_BEYOND_DRAWS, with);
+        p->aside[0] = NULL;
     }
+    p->aside[1] = NULL;
+    pool_forget(p, NULL, NULL);
 }
 
 // By guesses that are drawn, and without any: other numbers in each round.
-static void draw_guesses(pool *p, int round, fixed_secs *seen)
+static void draw_guesses(pool *p, int round, crossing *with)
 {
+    const candidate from = p->best;
+    p->aside[1] = from.arena;
     for (int i = 0; i < SYN_DRAWN_GUESSES && !pool_out_of_time(p); i++) {
         int draw = round * SYN_DRAWN_GUESSES + i;
-        const candidate from = p->best;
         syn_hiding how = {.price = SYN_DRAWN_PRICE, .draw = draw + 1};
-        (void)hide_by(p, &from, how, draw * SYN_DRAWN_DRAWS, SYN_DRAWN_DRAWS, seen);
-        p->aside[1] = NULL;
-        pool_forget(p, NULL, NULL);
+        candidate found;
+        p->aside[0] = p->best.arena;
+        if (pool_hide_by(p, &from, how, &found))
+            search_drawn(p, &found, draw * SYN_DRAWN_DRAWS, SYN_DRAWN_DRAWS, with);
+        p->aside[0] = NULL;
     }
+    p->aside[1] = NULL;
+    pool_forget(p, NULL, NULL);
+}
+
+// Where nothing hides, at a share of the plan's memory price: n other numbers in each round.
+static void draw_plainly(pool *p, int round, double price, int n, crossing *with)
+{
     const candidate from = p->best;
     candidate plain;
     p->aside[0] = from.arena;
-    if (pool_plain_at(p, &from, &plain))
-        search_drawn(p, &plain, round * SYN_PLAIN_DRAWS, SYN_PLAIN_DRAWS, seen);
+    if (pool_plain_at(p, &from, price, &plain)) search_drawn(p, &plain, round * n, n, with);
     p->aside[0] = NULL;
     pool_forget(p, NULL, NULL);
 }
 
-void pool_look_beyond(pool *p)
+// At lower memory prices: what they lead to does not fit, but parts of it may.
+static void draw_at_less(pool *p, int round, crossing *with)
+{
+    static const double price[] = {SYN_BEYOND_LESS};
+    for (int i = 0; i < (int)(sizeof price / sizeof *price); i++)
+        if (p->best.space->memory_price && !pool_out_of_time(p))
+            draw_plainly(p, round, price[i], SYN_LESS_DRAWS, with);
+}
+
+void pool_look_beyond(pool *p, double share)
 {
     // Where plans are doubted, one that is faster than the best may have been rejected.
     if (!p->best.program || p->doubtful || p->best.timeline.comm <= 0) return;
-    double begin = p->work, before = p->most_work, most = begin + SYN_BEYOND_WORK * SYN_WORK;
+    double begin = p->work, before = p->most_work, most = begin + share * SYN_WORK;
     p->most_work = before > 0 && before < most ? before : most;
-    fixed_secs seen = {.n = 0};
+    crossing with = {.n_crossed = 0};
     bool better = true;
     for (int round = 0; better && !pool_out_of_time(p); round++) {
         double sec = p->best.sec;
-        if (round == 0) hide_by_guesses(p, &seen);
-        draw_guesses(p, round, &seen);
+        draw_at_less(p, round, &with);
+        if (round == 0) hide_by_guesses(p, &with);
+        draw_guesses(p, round, &with);
+        draw_plainly(p, round, 1, SYN_PLAIN_DRAWS, &with);
         better = p->best.sec < sec * (1 - SYN_SAME_PLACE);
         if (better && pool_fix_states(p, FIX_ALL)) pool_polish(p);
     }
+    cross_free(&with);
     p->work = begin;
     p->most_work = before;
 }

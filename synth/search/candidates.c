@@ -430,14 +430,14 @@ candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_ch
     candidate c = simulate(p, arena, space, choice, SCHEDULED);
     bool takes = p->other_forms && !syn_taking(slack) && other_forms_may_help(p, &c);
     const syn_program *from = c.program;
-    for (int i = 0; takes && i < 2; i++) {
+    for (int i = 0; takes && i < 2 && !pool_out_of_time(p); i++) {
         space->slack =
             syn_slack_of(arena, from, space->kinds, (syn_hiding){.price = price[i], .takes = true});
         or_this(&c, simulate(p, arena, space, choice, SCHEDULED));
     }
     bool waits = small_buckets_may_help(p, &c);
     for (int how = IN_SMALL_BUCKETS; waits && how <= PUTS_ALONE; how++) {
-        if (how == PUTS_ALONE && !sums_of(c.program).puts) break;
+        if (pool_out_of_time(p) || (how == PUTS_ALONE && !sums_of(c.program).puts)) break;
         or_this(&c, simulate(p, arena, space, choice, (scheduling)how));
     }
     space->slack = slack;

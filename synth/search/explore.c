@@ -146,6 +146,17 @@ static void be_thrifty(pool *p, int first, int n)
     p->thrifty = false;
 }
 
+static void explore_without_puts(pool *p, int first, int n)
+{
+    p->no_put = true;
+    for (int i = first; i < first + n; i++) {
+        p->boards.p[i]->tried.n = 0;
+        p->boards.p[i]->price = 0;
+    }
+    explore_meshes(p, first, n);
+    p->no_put = false;
+}
+
 // Where memory binds, once more without one-sided puts: what they write lies in a segment of its
 // own, so that prices on memory end elsewhere.
 static void without_puts(pool *p, int first, int n)
@@ -154,21 +165,26 @@ static void without_puts(pool *p, int first, int n)
     for (int m = 0; m < p->m->cluster->n_machines; m++)
         any = any || p->m->cluster->machine[m].peer;
     if (!any || pool_few_starts(p) || (p->best.program && p->best.share < SYN_PUT_SHARE)) return;
-    double before = p->best.sec;
+    double better = p->best.sec * (1 - SYN_SAME_PLACE);
     bool *vain = p->opt->known ? &p->opt->known->puts_kept[p->g->recomputed.n > 0] : NULL;
     if (vain && *vain) return;
     // A price on memory does without puts as well: where that is far from fitting, so is this.
     if (!p->best.program && p->smallest.share > SYN_NEARLY_FITS) return;
-    p->no_put = true;
-    for (int i = first; i < first + n; i++) {
-        p->boards.p[i]->tried.n = 0;
-        p->boards.p[i]->price = 0;
-    }
     bool had = p->best.program;
-    explore_meshes(p, first, n);
-    p->no_put = false;
+    explore_without_puts(p, first, n);
+    // What cannot lead to the best plan may lead to a better one: as if there were none yet.
+    if (had && p->best.sec > better && ir_step_nodes(p->g) <= SYN_MANY_NODES) {
+        const candidate best = p->best;
+        p->also = &best;
+        p->n_also = 1;
+        p->best = (candidate){0};
+        explore_without_puts(p, first, n);
+        if (!p->best.program || best.sec <= p->best.sec) p->best = best;
+        p->also = NULL;
+        p->n_also = 0;
+    }
     // Where it brings nothing to one variant of the step it brings nothing to the next of its kind.
-    if (vain && had) *vain = p->best.sec > before * (1 - SYN_SAME_PLACE);
+    if (vain && had) *vain = p->best.sec > better;
 }
 
 // One set of devices, the boards first .. first + n - 1, as if there were no others: what the best
@@ -529,12 +545,9 @@ static void fix_first(pool *p, candidate *of, int n, double others)
     if (!p->best.program || pool_is_large(p) || p->g->few_of) return;
     if (p->best.sec > SYN_FIX_BEHIND * others) return;
     double far = SYN_FIX_FIRST_FAR * p->best.sec;
-    p->also = of; // a plan that another one takes the lead of is none of a mesh's best
-    p->n_also = n;
     (void)pool_fix_states(p, FIX_QUICK);
     for (int i = 0; i < n && of[i].sec <= far && !pool_out_of_time(p); i++) {
         candidate best = p->best;
-        if (of[i].space->strategy != SYN_AUTO) continue;
         p->ahead = best.sec;
         p->aside[0] = best.arena;
         p->best = of[i];
@@ -550,6 +563,25 @@ static void fix_first(pool *p, candidate *of, int n, double others)
     p->ahead = HUGE_VAL;
 }
 
+// The same from the fastest finished plans on other meshes, if they are near: of[n] are such plans.
+static void look_beyond_others(pool *p, candidate *of, int n)
+{
+    int done = 0;
+    if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
+    for (int i = 0; i < n && done < SYN_BEYOND_OTHERS; i++) {
+        const candidate best = p->best;
+        if (of[i].sec >= SYN_BEYOND_OTHERS_FAR * best.sec) break;
+        if (of[i].space->mesh == best.space->mesh || of[i].space->strategy != SYN_AUTO) continue;
+        done++;
+        p->ahead = best.sec;
+        p->best = of[i];
+        of[i] = best;
+        pool_look_beyond(p, SYN_BEYOND_OTHERS_WORK);
+        if (best.sec <= p->best.sec) p->best = best;
+    }
+    p->ahead = HUGE_VAL;
+}
+
 // What looks best before it is finished need not be so behind: the best plans of other meshes
 // too, those on other devices among them. Where finishing takes little work, or a strategy's plan
 // leads, which is none of these, they only need to be near the best as it was before that, here and
@@ -558,7 +590,7 @@ static void finish_meshes(pool *p)
 {
     candidate of[SYN_FINISHED + 2];
     int n = 0;
-    bool quick = !pool_few_starts(p) && !p->g->few_of;
+    bool quick = !p->g->few_of;
     double before = others_unfinished(p, HUGE_VAL), work = p->work;
     if (p->best.program) before = fmin(before, p->best.sec);
     int most = pool_is_long(p) ? SYN_FINISHED_LONG : SYN_FINISHED;
@@ -575,6 +607,8 @@ static void finish_meshes(pool *p)
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
     p->most_of_mesh = 0;
     p->ahead = HUGE_VAL;
+    p->also = of; // a plan that another one takes the lead of is none of a mesh's best
+    p->n_also = n;
     fix_first(p, of, n, others_unfinished(p, HUGE_VAL));
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
     bool early = p->best.program && p->best.space->strategy != SYN_AUTO;
@@ -592,23 +626,33 @@ static void finish_meshes(pool *p)
         p->ahead = pool_is_long(p) ? best.sec : fmax(before, best.sec);
         p->aside[0] = best.arena;
         finish_with_discounts(p, of[i]);
-        if (best.sec <= p->best.sec) p->best = best;
+        of[i] = p->best;
+        if (best.sec <= p->best.sec)
+            p->best = best;
+        else
+            of[i] = best;
         p->aside[0] = NULL;
     }
     p->ahead = HUGE_VAL;
     bool behind = p->best.program && p->best.sec > SYN_FIX_BEHIND * others_unfinished(p, HUGE_VAL);
-    if (quick && !behind) pool_look_beyond(p);
+    if (quick && !behind) {
+        pool_look_beyond(p, SYN_BEYOND_WORK);
+        if (light) look_beyond_others(p, of, n);
+    }
     fix_states(p, others_unfinished(p, HUGE_VAL), FIX_EVEN_CUTS);
     forget_meshes(p);
 }
 
 void pool_finish_found(pool *p, const candidate *one, const candidate *two)
 {
+    const candidate held[] = {*one, *two};
     if (p->opt->lead) return;
-    p->aside[0] = one->arena;
-    p->aside[1] = two->arena;
+    p->also = held;
+    p->n_also = 2;
     fix_states(p, others_unfinished(p, HUGE_VAL), FIX_ALL);
-    p->aside[0] = p->aside[1] = NULL;
+    if (!p->g->few_of) pool_look_beyond(p, SYN_BEYOND_FOUND);
+    p->also = NULL;
+    p->n_also = 0;
 }
 
 // Communication at a discount for the best plan on all devices, unless fewer are far ahead.

@@ -7,6 +7,7 @@
 #include "synth/search/boards.h"
 #include "synth/search/found_plans.h"
 #include "synth/search/live_bound.h"
+#include "synth/search/other_space.h"
 #include "synth/search/slack.h"
 #include "synth/space/space_solve.h"
 
@@ -421,37 +422,6 @@ static bool simulate_first(fixing *f, const found_plan *x, double sec)
     return c.sec < sec * SYN_FIX_NEARER;
 }
 
-// The state of a tensor in another space; -1: it has none.
-static int state_in(const syn_space *s, int tensor, const syn_state *x)
-{
-    for (int i = 0; i < s->states[tensor]->n; i++)
-        if (memcmp(&s->states[tensor]->s[i], x, sizeof *x) == 0) return i;
-    return -1;
-}
-
-static bool same_states(const syn_space *s, const uint16_t *x, const syn_space *t,
-                        const uint16_t *y, int n, const int *tensor)
-{
-    bool same = true;
-    for (int i = 0; i < n && same; i++)
-        same = state_in(s, tensor[i], &t->states[tensor[i]]->s[y[i]]) == x[i];
-    return same;
-}
-
-// The sharding of a node in another space; -1: it has none.
-static int sharding_in(const syn_space *s, int node, const syn_space *t, const syn_sharding *x)
-{
-    const ir_node *n = &s->g->nodes.p[node];
-    for (int i = 0; i < s->shardings[node]->n; i++) {
-        const syn_sharding *y = &s->shardings[node]->sharding[i];
-        if (memcmp(&y->cut, &x->cut, sizeof x->cut) == 0 &&
-            same_states(s, y->in, t, x->in, n->n_in, n->in) &&
-            same_states(s, y->out, t, x->out, n->n_out, n->out))
-            return i;
-    }
-    return -1;
-}
-
 static void fix_one(fixing *f, choosable x, int state)
 {
     const double *own = state < 0 ? NULL : costs_in_state(f, &x, state);
@@ -466,13 +436,13 @@ static void fix_as_in(fixing *f, const candidate *plan)
         choosable x = f->list.p[i];
         if (x.node >= 0 || t->tensor_var[x.tensor] < 0) continue;
         int state = plan->choice.keep[x.tensor].state;
-        fix_one(f, x, state_in(s, x.tensor, &t->states[x.tensor]->s[state]));
+        fix_one(f, x, syn_state_in(s, x.tensor, &t->states[x.tensor]->s[state]));
     }
     for (int i = 0; i < s->g->nodes.n; i++) {
         if (s->node_var[i] < 0 || t->node_var[i] < 0 || may_move(s, i)) continue;
         choosable x = {.tensor = -1, .node = i, .var = s->node_var[i], .n = s->shardings[i]->n};
         const syn_sharding *is = &t->shardings[i]->sharding[plan->choice.sharding[i]];
-        fix_one(f, x, sharding_in(s, i, t, is));
+        fix_one(f, x, syn_sharding_in(s, i, t, is));
     }
 }
 

@@ -66,7 +66,9 @@ const found_plan *found_simulate(found_plans *f, pool *p, const candidate *plan)
         syn_choice choice;
         syn_choice_decode(own, s, x->x, &choice);
         choice.additive = x->additive;
+        p->only_leads = true;
         candidate c = pool_simulate(p, own, s, &choice);
+        p->only_leads = false;
         p->work += SYN_FIX_SIMULATED * s->problem.n_vars;
         c.priced = s->memory_price != NULL;
         const syn_program *before = p->best.program;

@@ -119,10 +119,11 @@ typedef struct pool {
     int n_solved, n_states;
     double work; // states of all searches
     HB_VEC(struct fixed_plan) fixed;
-    double fixing;    // of these, of searches with states fixed
+    double fixing;    // of these, of searches with states fixed and for pairs
     double ahead;     // seconds of the best plan that is finished already; HUGE_VAL: none is
     double spared;    // states of looks at sets of devices that were left, of equal proposals
     double most_work; // states; 0: any number
+    bool only_leads;  // a plan that would not lead is no matter: it is not placed
     bool cut_short;   // fewer devices were not tried, for its sake
 } pool;
 

@@ -61,7 +61,13 @@ void pool_settle(pool *p, candidate *c)
     if (c->settled) return;
     c->settled = true;
     c->fits = false;
-    if (c->share > 1 || (!p->spare && !leads(p, c) && c->share * *least > 1)) return;
+    bool leading = p->spare || leads(p, c),
+         hopeless = c->share * *least > 1 && (!leading || (p->only_leads && !p->spare));
+    if (c->share > 1 || hopeless) return;
+    if (!leading && p->only_leads) {
+        c->fits = true; // for all that matters
+        return;
+    }
     hb_arena *scratch = hb_arena_new();
     syn_program *copy = syn_program_copy(scratch, c->program);
     syn_roll(copy); // what it takes in loops is not asked here

@@ -195,13 +195,13 @@ void pool_polish(pool *p)
     }
 }
 
-bool pool_plain_at(pool *p, const candidate *from, candidate *out)
+bool pool_plain_at(pool *p, const candidate *from, double price, candidate *out)
 {
     const syn_space *s = from->space;
     p->b = pool_board_of(p, s->mesh);
     *p->b->partitions = *syn_partitions_copy(p->arena, s->partitions);
     search_options o = quick_options(p, s->weight);
-    o.price = pool_price_of(p, s);
+    o.price = price * pool_price_of(p, s);
     return pool_search(p, &o, out) && out->program;
 }
 
@@ -257,7 +257,7 @@ static bool pair_round(pool *p, int round)
 void pool_pair_rounds(pool *p)
 {
     const candidate plain = p->best;
-    double quickest = p->quickest, unfit = p->unfit;
+    double quickest = p->quickest, unfit = p->unfit, begin = p->work;
     const struct syn_known_sets *k = p->opt->known;
     double beat = k && k->leads > 0 ? SYN_ENDS_BEHIND * k->leads : HUGE_VAL;
     if (p->opt->no_pairs || !p->paired.program || pool_leader(p)->sec > beat) return;
@@ -269,6 +269,7 @@ void pool_pair_rounds(pool *p)
     p->best = plain;
     p->quickest = quickest;
     p->unfit = unfit;
+    p->fixing += p->work - begin;
     p->aside[0] = NULL;
     pool_forget(p, NULL, NULL);
 }

@@ -26,9 +26,10 @@ void pool_follow_lead(pool *p, const syn_lead *lead);
 void pool_discounts(pool *p);
 // The best plan's transfers once more, on whatever devices it stands.
 void pool_polish(pool *p);
-// A plan of a search at the cuts of another one: in which nothing hides; in which what that leaves
-// time for hides as said. False: there is none, or the latter does not fit.
-bool pool_plain_at(pool *p, const candidate *from, candidate *out);
+// A plan of a search at the cuts of another one: in which nothing hides, at a share of its memory
+// price; in which what it leaves time for hides as said. False: there is none, or the latter does
+// not fit.
+bool pool_plain_at(pool *p, const candidate *from, double price, candidate *out);
 bool pool_hide_by(pool *p, const candidate *from, syn_hiding how, candidate *out);
 // From the best plan with pairs: transfers that pairs may hide at a discount, and other ratios.
 // What is found takes the place of that plan alone; all else is as if there were no pairs.

@@ -10,10 +10,12 @@
 #include "synth/search/baselines.h"
 #include "synth/search/boards.h"
 #include "synth/search/bounds.h"
+#include "synth/search/cross.h"
 #include "synth/search/explore.h"
 #include "synth/search/local_search.h"
 #include "synth/search/lower_bound.h"
 #include "synth/search/memory_prices.h"
+#include "synth/search/other_space.h"
 #include "synth/search/prove.h"
 #include "synth/search/settle.h"
 #include "synth/search/synth.h"
@@ -160,6 +162,8 @@ typedef struct bounding {
     pool *p;
     candidate *optimum;
     double additive; // least of plans that fit
+    hb_arena *arena; // of the choices that were simulated
+    HB_VEC(syn_choice) met;
 } bounding;
 
 static bool stop_bounding(void *ctx)
@@ -175,18 +179,23 @@ static bool takes_over(const pool *p, const candidate *best, const candidate *pa
            p->smallest.program != smallest->program;
 }
 
+static syn_choice choice_copy(hb_arena *a, const ir_graph *g, const syn_choice *c)
+{
+    return (syn_choice){.sharding =
+                            hb_copy(a, c->sharding, sizeof *c->sharding * (size_t)g->nodes.n),
+                        .keep = hb_copy(a, c->keep, sizeof *c->keep * (size_t)g->tensors.n),
+                        .additive = c->additive};
+}
+
 // Its program stays if the pool wants it: beside the space, which it is of.
 static double simulate_for_bound(void *ctx, const syn_choice *choice, double *share)
 {
     bounding *b = ctx;
     const candidate best = b->p->best, paired = b->p->paired, smallest = b->p->smallest;
     hb_arena *own = hb_arena_new();
-    const ir_graph *g = b->p->g;
-    syn_choice kept = {
-        .sharding = hb_copy(own, choice->sharding, sizeof *choice->sharding * (size_t)g->nodes.n),
-        .keep = hb_copy(own, choice->keep, sizeof *choice->keep * (size_t)g->tensors.n),
-        .additive = choice->additive};
+    syn_choice kept = choice_copy(own, b->p->g, choice);
     candidate c = pool_simulate(b->p, own, b->optimum->space, &kept);
+    HB_PUSH(b->arena, &b->met, choice_copy(b->arena, b->p->g, choice));
     c.arena = b->optimum->arena;
     c.priced = true;
     b->p->work += pool_states(b->optimum->space);
@@ -203,6 +212,28 @@ static double simulate_for_bound(void *ctx, const syn_choice *choice, double *sh
     *share = c.share;
     if (c.fits) b->additive = fmin(b->additive, c.additive);
     return c.fits ? c.additive : HUGE_VAL;
+}
+
+// The best plan with parts of the choices that were met.
+static void cross_met(bounding *b)
+{
+    pool *p = b->p;
+    const syn_space *s = p->best.program ? p->best.space : NULL;
+    crossing with = {.n_crossed = 0};
+    bool alike = s && s->mesh == b->optimum->space->mesh && s->strategy == SYN_AUTO &&
+                 b->optimum->space->strategy == SYN_AUTO && !pool_is_large(p);
+    for (int i = 0; alike && i < b->met.n; i++) {
+        int *x = syn_assignment_of(b->arena, s, &p->best.choice);
+        syn_assign_from(s, b->optimum->space, &b->met.p[i], x);
+        cross_add(&with, s, x);
+    }
+    double begin = p->work, most = p->most_work;
+    p->most_work = begin + SYN_BEYOND_FOUND * SYN_WORK;
+    pool_cross(p, &with);
+    p->work = begin;
+    p->most_work = most;
+    cross_free(&with);
+    hb_arena_free(b->arena);
 }
 
 static void add_what_if(syn_result *r, syn_resource what, int cls, int axis, double gain_sec)
@@ -272,10 +303,12 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
     if (p->opt->brief) return optimum; // nobody asks for the bounds
     bool inside =
         won.space->weight_comm == 1 && syn_strategy_of(won.space->strategy)->params != SYN_CUT_ANY;
-    bounding b = {p, &optimum,
-                  shared   ? additive_in(p, optimum.space, &won.choice)
-                  : inside ? won.additive
-                           : HUGE_VAL};
+    bounding b = {.p = p,
+                  .optimum = &optimum,
+                  .arena = hb_arena_new(),
+                  .additive = shared   ? additive_in(p, optimum.space, &won.choice)
+                              : inside ? won.additive
+                                       : HUGE_VAL};
     double *worth = HB_ARRAY(p->arena, double, won.space->mesh->n_classes);
     if (!optimum.fits) pool_settle(p, &optimum);
     if (optimum.fits) b.additive = fmin(b.additive, optimum.additive);
@@ -292,6 +325,7 @@ static candidate bounds(pool *p, candidate won, syn_result *r)
     r->space_value = optimum.additive;
     r->space = optimum.space;
     what_memory_brings(r, won.space->mesh, worth);
+    cross_met(&b);
     return optimum;
 }
 
@@ -376,6 +410,16 @@ static void note_least(const pool *p, syn_result *r)
     }
 }
 
+// Would more memory make the plan faster? What was seen that does not fit is no measure of that: it
+// was not finished.
+static bool memory_has_a_price(const syn_result *r, const candidate *plan)
+{
+    double most = 0;
+    for (int i = 0; i < r->n_what_if; i++)
+        if (r->what_if[i].what == SYN_MEMORY) most = fmax(most, r->what_if[i].gain_sec);
+    return plan->program && most > SYN_MEMORY_WORTH * plan->sec;
+}
+
 // The best plans of what was explored, placed; all is searched again until they fit.
 static void end_all(pool *p, syn_result *r, ending *e)
 {
@@ -390,7 +434,7 @@ static void end_all(pool *p, syn_result *r, ending *e)
     note_end(&p->best, &e->other);
     note_end(&p->paired, &e->other);
     pool_keep_all(p, &e->optimum, &e->plain);
-    r->tight = pool_memory_binds(p, &e->plain);
+    r->tight = pool_memory_binds(p, &e->plain) || memory_has_a_price(r, &e->plain);
     note_least(p, r);
     r->quickest_sec = p->quickest;
 }

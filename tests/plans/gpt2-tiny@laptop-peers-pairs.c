@@ -5,9 +5,9 @@
 //     gpt2-tiny@laptop-peers-pairs -q
 //
 //   ranks      0 cpu4, 1 cpu3, 2 cpu2
-//   predicted  3.71 ms a step: 3.40 computing or idle, 1.43 communication, of it 1.12 hidden; at
+//   predicted  3.78 ms a step: 3.39 computing or idle, 1.60 communication, of it 1.21 hidden; at
 //              least 2.62; by datasheet formulas
-//   memory     2.81 MiB, 2.50 MiB, 2.01 MiB on {cpu4, cpu3, cpu2}
+//   memory     2.83 MiB, 2.62 MiB, 2.10 MiB on {cpu4, cpu3, cpu2}
 //   input      graph a94a3bb305aca178, cluster cf6d4e2bb24569e8; strategy auto
 //
 // Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] is whole on
@@ -21,17 +21,18 @@
 // Cuts: axis of the mesh, size, entries of each coordinate; and who chose them.
 static const hap_cuts cuts[] = {
     HAP_CUT("rows",    0,   8,  3,  3,  2),                   // compute
-    HAP_CUT("vocab",   0, 211, 82, 79, 50),                   // compute
-    HAP_CUT("cut_64",  0,  64, 33, 19, 12),                   // compute
-    HAP_CUT("cut_192", 0, 192, 91, 61, 40),                   // compute
+    HAP_CUT("vocab",   0, 211, 97, 73, 41),                   // compute
+    HAP_CUT("cut_64",  0,  64, 29, 21, 14),                   // compute
+    HAP_CUT("heads",   0,   4,  2,  1,  1),                   // compute
+    HAP_CUT("cut_192", 0, 192, 85, 64, 43),                   // compute
 };
 
 #include "buffers.h"
 
 static void wte_forward(hap_rank *r), h_forward(hap_rank *r, int i), loss_forward(hap_rank *r),
-    backward(hap_rank *r), norm(hap_rank *r), h_2_norm(hap_rank *r, int i), norm_2(hap_rank *r),
-    h_2_norm_2(hap_rank *r, int i), update(hap_rank *r), h_update(hap_rank *r, int i),
-    update_2(hap_rank *r), h_wait(hap_rank *r, int i);
+    loss_backward(hap_rank *r), h_backward(hap_rank *r, int i), wte_backward(hap_rank *r),
+    norm(hap_rank *r), h_norm(hap_rank *r, int i), update(hap_rank *r),
+    h_update(hap_rank *r, int i), update_2(hap_rank *r), h_wait(hap_rank *r, int i);
 
 int main(int argc, char **argv)
 {
@@ -43,20 +44,20 @@ int main(int argc, char **argv)
     declare_buffers(r); // buffers.h
 
     while (hap_next_step(r)) {
-        wte_forward(r);                                       //                               0.017
+        wte_forward(r);                                       //                               0.018
         for (int i = 0; i < 3; i++)
-            h_forward(r, i);                                  //                                1.01
+            h_forward(r, i);                                  //                               0.991
         loss_forward(r);                                      //                               0.113
-        backward(r);                                          //                                2.14
-        norm(r);                                              //                               0.044
+        loss_backward(r);                                     //                               0.181
+        for (int i = 2; i >= 0; i--)
+            h_backward(r, i);                                 //                                1.84
+        wte_backward(r);                                      //                               0.042
+        norm(r);                                              //                               0.007
+        for (int i = 0; i < 2; i++)
+            h_norm(r, i);                                     //                               0.074
+        update(r);                                            //                               0.070
         for (int i = 0; i < 3; i++)
-            h_2_norm(r, i);                                   //                               0.009
-        norm_2(r);                                            //                               0.032
-        for (int i = 0; i < 3; i++)
-            h_2_norm_2(r, i);                                 //                               0.009
-        update(r);                                            //                               0.066
-        for (int i = 0; i < 3; i++)
-            h_update(r, i);                                   //                               0.258
+            h_update(r, i);                                   //                               0.210
         update_2(r);                                          //                               0.003
         for (int i = 0; i < 3; i++)
             h_wait(r, i);
@@ -66,19 +67,21 @@ int main(int argc, char **argv)
 
 static void wte_forward(hap_rank *r)
 {
-    op_embedding(r, wte, wte_weight, input_ids);              // y = a[b]  [8@rows 32 64]      0.006
+    // wte
+    hap_cut(r, input_ids_by_rows, input_ids);                 // whole -> @rows  [8@rows 32]   0.001
+    op_embedding(r, wte, wte_weight, input_ids_by_rows);      // y = a[b]  [8@rows 32 64]      0.006
     op_embedding(r, wpe, wpe_weight, wpe_const);              // y = a[b]  [1 32 64]           0.004
     op_add(r, h_add_2[0], wte, wpe);                          // y = a + b  [8@rows 32 64]     0.007
 }
 
-// One of the 3 blocks transformer.h.*                        //                               0.338
+// One of the 3 blocks transformer.h.*                        //                               0.330
 static void h_forward(hap_rank *r, int i)
 {
     const h_block *b = &h[i];
     // ln_1
-    op_row_sum(r, b->ln_1_sum, h_add_2[i]);                   // y = sum x  [8@rows 32]        0.004
-    op_row_m2(r, b->ln_1_m2, h_add_2[i], b->ln_1_sum);        // y = sum (a - mean)^2          0.004
-    op_norm_apply(r, b->ln_1, h_add_2[i], b->ln_1_sum, b->ln_1_m2, b->ln_1_weight, b->ln_1_bias,
+    op_row_sum(r, h_ln_1_sum[i], h_add_2[i]);                 // y = sum x  [8@rows 32]        0.004
+    op_row_m2(r, h_ln_1_m2[i], h_add_2[i], h_ln_1_sum[i]);    // y = sum (a - mean)^2          0.004
+    op_norm_apply(r, b->ln_1, h_add_2[i], h_ln_1_sum[i], h_ln_1_m2[i], b->ln_1_weight, b->ln_1_bias,
         1e-05);                                               // [8@rows 32 64]                0.006
 
     // attn
@@ -105,32 +108,33 @@ static void h_forward(hap_rank *r, int i)
     // mlp
     hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight);   // [64 192@cut_192]              0.004
     hap_cut(r, b->mlp_c_fc_bias_cut, b->mlp_c_fc_bias);       // [192@cut_192]                 0.001
-    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}}); //                        0.065
+    hap_overlap(r, 3, (const int64_t[][3]){{0, 1}, {1, 1}, {2, 1}}); //                        0.062
     hap_event *e_ln_2_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &b->ln_2_all,
         &b->ln_2, NULL);                                      // @rows -> whole  64.0 KiB      0.027
     hap_wait(r, e_ln_2_all);                                  // 0.027 hidden
     op_linear(r, b->mlp_c_fc, b->ln_2_all, b->mlp_c_fc_weight_cut, b->mlp_c_fc_bias_cut,
-        HAP_NN);                                              // [8 32 192@cut_192]            0.063
+        HAP_NN);                                              // [8 32 192@cut_192]            0.060
     hap_overlapped(r);
-    op_gelu(r, b->mlp_act, b->mlp_c_fc, true);                // y = gelu x                    0.016
+    op_gelu(r, b->mlp_act, b->mlp_c_fc, true);                // y = gelu x                    0.015
     hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192 64]            0.004
     hap_partial(r, AXIS(0), b->mlp_c_proj_bias_part, b->mlp_c_proj_bias); // whole -> +  [64]+ 0.001
-    hap_overlap(r, 3, (const int64_t[][3]){{1, 1}, {2, 1}, {0, 1}}); //                        0.077
+    hap_overlap(r, 3, (const int64_t[][3]){{1, 1}, {2, 1}, {0, 1}}); //                        0.074
     op_linear(r, b->mlp_c_proj, b->mlp_act, b->mlp_c_proj_weight_cut, b->mlp_c_proj_bias_part,
-        HAP_NN);                                              // y = a b + c  [8 32 64]+       0.063
+        HAP_NN);                                              // y = a b + c  [8 32 64]+       0.060
     hap_event *e_mlp_c_proj_by_rows = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
         &b->mlp_c_proj_by_rows, &b->mlp_c_proj, b->mlp_c_proj_by_rows_scratch); // 64.0 KiB    0.039
     hap_overlapped(r);
-    hap_wait(r, e_mlp_c_proj_by_rows);                        // 0.011 hidden
+    hap_wait(r, e_mlp_c_proj_by_rows);                        // 0.003 hidden
     op_add(r, h_add_2[i + 1], b->add, b->mlp_c_proj_by_rows); // y = a + b                     0.009
 }
 
 static void loss_forward(hap_rank *r)
 {
     // ln_f
-    op_row_sum(r, ln_f_sum, h_add_2[3]);                      // y = sum x  [8@rows 32]        0.004
-    op_row_m2(r, ln_f_m2, h_add_2[3], ln_f_sum);              // y = sum (a - mean)^2          0.004
-    op_norm_apply(r, ln_f, h_add_2[3], ln_f_sum, ln_f_m2, ln_f_weight, ln_f_bias, 1e-05); //   0.006
+    op_row_sum(r, h_ln_1_sum[3], h_add_2[3]);                 // y = sum x  [8@rows 32]        0.004
+    op_row_m2(r, h_ln_1_m2[3], h_add_2[3], h_ln_1_sum[3]);    // y = sum (a - mean)^2          0.004
+    op_norm_apply(r, ln_f, h_add_2[3], h_ln_1_sum[3], h_ln_1_m2[3], ln_f_weight, ln_f_bias,
+        1e-05);                                               // [8@rows 32 64]                0.006
     op_linear(r, lm_head, ln_f, wte_weight, NULL, HAP_NT);    // y = a b'  [8@rows 32 211]     0.073
     op_pad(r, pad, labels, 1, 0, 1, -100);                    // y = x, padded  [8@rows 33]    0.001
     op_slice(r, slice, pad, 1, 1, 33);                        // y = part of x  [8@rows 32]    0.001
@@ -150,7 +154,7 @@ static void loss_forward(hap_rank *r)
     op_div(r, loss, ce_sum_all, count);                       // y = a / b                     0.001
 }
 
-static void backward(hap_rank *r)
+static void loss_backward(hap_rank *r)
 {
     // loss
     op_full(r, loss_seed, (hap_ints){0, NULL}, 1, HAP_F32);   // y = 1  []                     0.001
@@ -158,396 +162,239 @@ static void backward(hap_rank *r)
     op_ce_bwd(r, ce_sum_dx, lm_head, ce_sum_max, ce_sum_expsum, slice, loss_da, -100); //      0.018
 
     // lm_head
-    op_linear(r, lm_head_dx, ce_sum_dx, wte_weight, NULL, HAP_NN); // y = a b  [8@rows 32 64]  0.073
+    op_linear(r, h_attn_c_attn_dx[3], ce_sum_dx, wte_weight, NULL, HAP_NN); // [8@rows 32 64]  0.073
     op_linear_dw(r, lm_head_dw, ce_sum_dx, ln_f);             // y = sum rows a' b  [211 64]+  0.073
+    lm_head_dw_by_vocab_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
+        &lm_head_dw_by_vocab, &lm_head_dw, lm_head_dw_by_vocab_scratch); // 52.8 KiB           0.039
 
     // ln_f
-    op_norm_bwd_stats(r, ln_f_sum_u, ln_f_sum_ux, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2,
-        ln_f_weight, 1e-05);                                  // [8@rows 32]                   0.006
-    op_norm_bwd(r, ln_f_dx, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2, ln_f_sum_u, ln_f_sum_ux,
-        ln_f_weight, 1e-05);                                  // [8@rows 32 64]                0.009
-    op_norm_bwd_params(r, ln_f_dw, ln_f_db, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2, 1e-05);
+    op_norm_bwd_stats(r, ln_f_sum_u, ln_f_sum_ux, h_attn_c_attn_dx[3], h_add_2[3], h_ln_1_sum[3],
+        h_ln_1_m2[3], ln_f_weight, 1e-05);                    // [8@rows 32]                   0.006
+    op_norm_bwd(r, h_ln_1_dsum[3], h_attn_c_attn_dx[3], h_add_2[3], h_ln_1_sum[3], h_ln_1_m2[3],
+        ln_f_sum_u, ln_f_sum_ux, ln_f_weight, 1e-05);         // [8@rows 32 64]                0.009
+}
 
-    // h.2.mlp
-    hap_event *e_ln_f_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &ln_f_dx_all,
-        &ln_f_dx, NULL);                                      // @rows -> whole  64.0 KiB      0.027
-    hap_event *e_h_2_mlp_c_fc_by_rows = coll_all_to_all_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_2_mlp_c_fc_by_rows, &h[2].mlp_c_fc, NULL);         // @cut_192 -> @rows  192 KiB    0.071
-    op_linear(r, h_2_mlp_c_proj_dx, ln_f_dx, h[2].mlp_c_proj_weight, NULL, HAP_NT); //         0.067
-    hap_wait(r, e_ln_f_dx_all);                               // 0.005 hidden
-    op_linear_dw(r, h[2].mlp_c_proj_dw, h[2].mlp_act, ln_f_dx_all); // [192@cut_192 64]        0.063
-    op_sum(r, h_2_mlp_c_proj_db, ln_f_dx, HAP_INTS(0, 1), false); // y = sum x  [64]+          0.004
-    hap_wait(r, e_h_2_mlp_c_fc_by_rows);                      // 0.066 hidden
-    op_gelu_bwd(r, h_2_mlp_act_dx, h_2_mlp_c_proj_dx, h_2_mlp_c_fc_by_rows, true); //          0.024
-    hap_event *e_h_2_mlp_act_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_2_mlp_act_dx_all, &h_2_mlp_act_dx, NULL);          // @rows -> whole  192 KiB       0.053
-    op_linear(r, h_2_mlp_c_fc_dx, h_2_mlp_act_dx, h[2].mlp_c_fc_weight, NULL, HAP_NT); //      0.067
-    hap_cut(r, h_2_ln_2_cut, h[2].ln_2_all);                  // [8 32 64@cut_64]              0.005
-    hap_wait(r, e_h_2_mlp_act_dx_all);                        // 0.021 hidden
-    op_linear_dw(r, h[2].mlp_c_fc_dw, h_2_ln_2_cut, h_2_mlp_act_dx_all); // [64@cut_64 192]    0.069
-    op_sum(r, h_2_mlp_c_fc_db, h_2_mlp_act_dx, HAP_INTS(0, 1), false); // y = sum x  [192]+    0.009
+// One of the 3 blocks transformer.h.*                        //                               0.614
+static void h_backward(hap_rank *r, int i)
+{
+    const h_block *b = &h[i];
+    op_norm_bwd_params(r, b->ln_1_dw, b->ln_1_db, h_attn_c_attn_dx[i + 1], h_add_2[i + 1],
+        h_ln_1_sum[i + 1], h_ln_1_m2[i + 1], 1e-05);          // y, y1 = dweight, dbias  [64]+ 0.006
 
-    // h.2.ln_2
-    op_norm_bwd_stats(r, h_2_ln_2_sum_u, h_2_ln_2_sum_ux, h_2_mlp_c_fc_dx, h[2].add, h[2].ln_2_sum,
-        h[2].ln_2_m2, h[2].ln_2_weight, 1e-05);               // [8@rows 32]                   0.006
-    op_norm_bwd(r, h_2_ln_2_dx, h_2_mlp_c_fc_dx, h[2].add, h[2].ln_2_sum, h[2].ln_2_m2,
-        h_2_ln_2_sum_u, h_2_ln_2_sum_ux, h[2].ln_2_weight, 1e-05); // [8@rows 32 64]           0.009
-    op_add(r, h_2_ln_2_dsum, ln_f_dx, h_2_ln_2_dx);           // y = a + b                     0.009
-    op_norm_bwd_params(r, h_2_ln_2_dw, h_2_ln_2_db, h_2_mlp_c_fc_dx, h[2].add, h[2].ln_2_sum,
-        h[2].ln_2_m2, 1e-05);                                 // y, y1 = dweight, dbias  [64]+ 0.006
+    // mlp
+    hap_event *e_ln_1_dsum_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
+        &b->ln_1_dsum_all, &h_ln_1_dsum[i + 1], NULL);        // @rows -> whole  64.0 KiB      0.027
+    hap_event *e_mlp_c_fc_by_rows = coll_all_to_all_start(r, AXIS(0), FORM_PUT(1), 1,
+        &b->mlp_c_fc_by_rows, &b->mlp_c_fc, NULL);            // @cut_192 -> @rows  192 KiB    0.069
+    op_linear(r, b->mlp_c_proj_dx, h_ln_1_dsum[i + 1], b->mlp_c_proj_weight, NULL, HAP_NT); // 0.067
+    hap_wait(r, e_ln_1_dsum_all);                             // 0.027 hidden
+    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, b->ln_1_dsum_all); // [192@cut_192 64]       0.060
+    op_sum(r, b->mlp_c_proj_db, h_ln_1_dsum[i + 1], HAP_INTS(0, 1), false); // [64]+           0.004
+    hap_wait(r, e_mlp_c_fc_by_rows);                          // 0.069 hidden
+    hap_event *e_ln_2_all_2 = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &b->ln_2_all_2,
+        &b->ln_2, NULL);                                      // @rows -> whole  64.0 KiB      0.027
+    op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, b->mlp_c_fc_by_rows, true); //             0.024
+    hap_event *e_mlp_act_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
+        &b->mlp_act_dx_all, &b->mlp_act_dx, NULL);            // @rows -> whole  192 KiB       0.053
+    op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight, NULL, HAP_NT); //          0.067
+    hap_wait(r, e_ln_2_all_2);                                // 0.027 hidden
+    hap_cut(r, b->ln_2_cut, b->ln_2_all_2);                   // [8 32 64@cut_64]              0.005
+    hap_wait(r, e_mlp_act_dx_all);                            // 0.014 hidden
+    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2_cut, b->mlp_act_dx_all); // [64@cut_64 192]        0.060
+    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // y = sum x  [192]+      0.009
 
-    // h.2.attn
-    op_linear(r, h_2_attn_c_proj_dx, h_2_ln_2_dsum, h[2].attn_c_proj_weight, NULL, HAP_NT); // 0.023
-    op_linear_dw(r, h_2_attn_c_proj_dw, h[2].attn_reshape_4, h_2_ln_2_dsum); // [64 64]+       0.023
-    op_sum(r, h_2_attn_c_proj_db, h_2_ln_2_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+   0.004
-    op_transpose(r, h_2_attn_transpose_4_dx, h_2_attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3)); //  0.006
-    op_sdpa_bwd(r, h_2_attn_sdpa_dq, h_2_attn_sdpa_dk, h_2_attn_sdpa_dv, h_2_attn_transpose_4_dx,
-        h[2].attn_transpose_3, h[2].attn_transpose, h[2].attn_transpose_2, h[2].attn_sdpa,
-        h[2].attn_sdpa_lse, NULL, true, 0.25, 0, 0, 0);       // y, y1, y2 = dq, dk, dv        0.028
-    op_transpose(r, h_2_attn_transpose_3_dx, h_2_attn_sdpa_dq, HAP_INTS(0, 2, 1, 3)); //       0.006
-    op_transpose(r, h_2_attn_transpose_2_dx, h_2_attn_sdpa_dv, HAP_INTS(0, 2, 1, 3)); //       0.006
-    op_transpose(r, h_2_attn_transpose_dx, h_2_attn_sdpa_dk, HAP_INTS(0, 2, 1, 3)); // y = x'  0.006
-    hap_event *e_h_2_ln_1_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &h_2_ln_1_all,
-        &h[2].ln_1, NULL);                                    // @rows -> whole  64.0 KiB      0.027
-    hap_tensor *const parts[] = {h_2_attn_reshape_3_dx, h_2_attn_reshape_dx, h_2_attn_reshape_2_dx};
-    op_concat(r, h_2_attn_split_dx, 3, parts, 2);             // y = xs  [8@rows 32 192]       0.016
-    hap_event *e_h_2_attn_split_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_2_attn_split_dx_all, &h_2_attn_split_dx, NULL);    // @rows -> whole  192 KiB       0.053
-    op_linear(r, h_2_attn_c_attn_dx, h_2_attn_split_dx, h[2].attn_c_attn_weight, NULL,
+    // ln_2
+    op_norm_bwd_stats(r, b->ln_2_sum_u, b->ln_2_sum_ux, b->mlp_c_fc_dx, b->add, b->ln_2_sum,
+        b->ln_2_m2, b->ln_2_weight, 1e-05);                   // [8@rows 32]                   0.006
+    op_norm_bwd(r, b->ln_2_dx, b->mlp_c_fc_dx, b->add, b->ln_2_sum, b->ln_2_m2, b->ln_2_sum_u,
+        b->ln_2_sum_ux, b->ln_2_weight, 1e-05);               // [8@rows 32 64]                0.009
+    op_add(r, b->ln_2_dsum, h_ln_1_dsum[i + 1], b->ln_2_dx);  // y = a + b                     0.009
+    op_norm_bwd_params(r, b->ln_2_dw, b->ln_2_db, b->mlp_c_fc_dx, b->add, b->ln_2_sum, b->ln_2_m2,
+        1e-05);                                               // y, y1 = dweight, dbias  [64]+ 0.006
+
+    // attn
+    op_linear(r, b->attn_c_proj_dx, b->ln_2_dsum, b->attn_c_proj_weight, NULL, HAP_NT); //     0.023
+    op_linear_dw(r, b->attn_c_proj_dw, b->attn_reshape_4, b->ln_2_dsum); // [64 64]+           0.023
+    h_attn_c_proj_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1,
+        &b->attn_c_proj_dw_by_heads, &b->attn_c_proj_dw,
+        b->attn_c_proj_dw_by_heads_scratch);                  // + -> @heads  16.0 KiB         0.022
+    op_sum(r, b->attn_c_proj_db, b->ln_2_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+     0.004
+    op_transpose(r, b->attn_transpose_4_dx, b->attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3)); //    0.006
+    op_sdpa_bwd(r, b->attn_sdpa_dq, b->attn_sdpa_dk, b->attn_sdpa_dv, b->attn_transpose_4_dx,
+        b->attn_transpose_3, b->attn_transpose, b->attn_transpose_2, b->attn_sdpa, b->attn_sdpa_lse,
+        NULL, true, 0.25, 0, 0, 0);                           // y, y1, y2 = dq, dk, dv        0.028
+    op_transpose(r, b->attn_transpose_3_dx, b->attn_sdpa_dq, HAP_INTS(0, 2, 1, 3)); //         0.006
+    op_transpose(r, b->attn_transpose_2_dx, b->attn_sdpa_dv, HAP_INTS(0, 2, 1, 3)); // y = x'  0.006
+    op_transpose(r, b->attn_transpose_dx, b->attn_sdpa_dk, HAP_INTS(0, 2, 1, 3)); // y = x'    0.006
+    hap_event *e_ln_1_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &b->ln_1_all,
+        &b->ln_1, NULL);                                      // @rows -> whole  64.0 KiB      0.027
+    hap_tensor *const parts[] = {b->attn_reshape_3_dx, b->attn_reshape_dx, b->attn_reshape_2_dx};
+    op_concat(r, b->attn_split_dx, 3, parts, 2);              // y = xs  [8@rows 32 192]       0.016
+    hap_event *e_attn_split_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
+        &b->attn_split_dx_all, &b->attn_split_dx, NULL);      // @rows -> whole  192 KiB       0.053
+    op_linear(r, h_attn_c_attn_dx[i], b->attn_split_dx, b->attn_c_attn_weight, NULL,
         HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.067
-    hap_wait(r, e_h_2_ln_1_all);                              // 0.027 hidden
-    hap_cut(r, h_2_ln_1_cut, h_2_ln_1_all);                   // [8 32 64@cut_64]              0.005
-    hap_wait(r, e_h_2_attn_split_dx_all);                     // 0.007 hidden
-    op_linear_dw(r, h[2].attn_c_attn_dw, h_2_ln_1_cut, h_2_attn_split_dx_all); //              0.069
-    op_sum(r, h_2_attn_c_attn_db, h_2_attn_split_dx, HAP_INTS(0, 1), false); // [192]+         0.009
+    hap_wait(r, e_ln_1_all);                                  // 0.017 hidden
+    hap_cut(r, b->ln_1_cut, b->ln_1_all);                     // [8 32 64@cut_64]              0.005
+    hap_wait(r, e_attn_split_dx_all);                         // 0.005 hidden
+    op_linear_dw(r, b->attn_c_attn_dw, b->ln_1_cut, b->attn_split_dx_all); // [64@cut_64 192]  0.060
+    op_sum(r, b->attn_c_attn_db, b->attn_split_dx, HAP_INTS(0, 1), false); // [192]+           0.009
+    h_attn_c_attn_db_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(2), 1,
+        &b->attn_c_attn_db_by_heads, &b->attn_c_attn_db,
+        b->attn_c_attn_db_by_heads_scratch);                  // + -> @heads  768 B            0.013
 
-    // h.2.ln_1
-    op_norm_bwd_stats(r, h_2_ln_1_sum_u, h_2_ln_1_sum_ux, h_2_attn_c_attn_dx, h_add_2[2],
-        h[2].ln_1_sum, h[2].ln_1_m2, h[2].ln_1_weight, 1e-05); // [8@rows 32]                  0.006
-    op_norm_bwd(r, h_2_ln_1_dx, h_2_attn_c_attn_dx, h_add_2[2], h[2].ln_1_sum, h[2].ln_1_m2,
-        h_2_ln_1_sum_u, h_2_ln_1_sum_ux, h[2].ln_1_weight, 1e-05); // [8@rows 32 64]           0.009
-    op_add(r, h_2_ln_1_dsum, h_2_ln_2_dsum, h_2_ln_1_dx);     // y = a + b                     0.009
-    op_norm_bwd_params(r, h_2_ln_1_dw, h_2_ln_1_db, h_2_attn_c_attn_dx, h_add_2[2], h[2].ln_1_sum,
-        h[2].ln_1_m2, 1e-05);                                 // y, y1 = dweight, dbias  [64]+ 0.006
+    // ln_1
+    op_norm_bwd_stats(r, b->ln_1_sum_u, b->ln_1_sum_ux, h_attn_c_attn_dx[i], h_add_2[i],
+        h_ln_1_sum[i], h_ln_1_m2[i], b->ln_1_weight, 1e-05);  // [8@rows 32]                   0.006
+    op_norm_bwd(r, b->ln_1_dx, h_attn_c_attn_dx[i], h_add_2[i], h_ln_1_sum[i], h_ln_1_m2[i],
+        b->ln_1_sum_u, b->ln_1_sum_ux, b->ln_1_weight, 1e-05); // [8@rows 32 64]               0.009
+    op_add(r, h_ln_1_dsum[i], b->ln_2_dsum, b->ln_1_dx);      // y = a + b                     0.009
+}
 
-    // h.1.mlp
-    hap_event *e_h_2_ln_1_dsum_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_2_ln_1_dsum_all, &h_2_ln_1_dsum, NULL);            // @rows -> whole  64.0 KiB      0.027
-    hap_event *e_h_1_mlp_c_fc_by_rows = coll_all_to_all_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_1_mlp_c_fc_by_rows, &h[1].mlp_c_fc, NULL);         // @cut_192 -> @rows  192 KiB    0.071
-    op_linear(r, h_1_mlp_c_proj_dx, h_2_ln_1_dsum, h[1].mlp_c_proj_weight, NULL, HAP_NT); //   0.067
-    hap_wait(r, e_h_2_ln_1_dsum_all);                         // 0.027 hidden
-    op_linear_dw(r, h[1].mlp_c_proj_dw, h[1].mlp_act, h_2_ln_1_dsum_all); // [192@cut_192 64]  0.063
-    op_sum(r, h_1_mlp_c_proj_db, h_2_ln_1_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+    0.004
-    hap_wait(r, e_h_1_mlp_c_fc_by_rows);                      // 0.071 hidden
-    op_gelu_bwd(r, h_1_mlp_act_dx, h_1_mlp_c_proj_dx, h_1_mlp_c_fc_by_rows, true); //          0.024
-    hap_event *e_h_1_mlp_act_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_1_mlp_act_dx_all, &h_1_mlp_act_dx, NULL);          // @rows -> whole  192 KiB       0.053
-    op_linear(r, h_1_mlp_c_fc_dx, h_1_mlp_act_dx, h[1].mlp_c_fc_weight, NULL, HAP_NT); //      0.067
-    hap_cut(r, h_1_ln_2_cut, h[1].ln_2_all);                  // [8 32 64@cut_64]              0.005
-    hap_wait(r, e_h_1_mlp_act_dx_all);                        // 0.039 hidden
-    op_linear_dw(r, h[1].mlp_c_fc_dw, h_1_ln_2_cut, h_1_mlp_act_dx_all); // [64@cut_64 192]    0.069
-    op_sum(r, h_1_mlp_c_fc_db, h_1_mlp_act_dx, HAP_INTS(0, 1), false); // y = sum x  [192]+    0.009
-
-    // h.1.ln_2
-    op_norm_bwd_stats(r, h_1_ln_2_sum_u, h_1_ln_2_sum_ux, h_1_mlp_c_fc_dx, h[1].add, h[1].ln_2_sum,
-        h[1].ln_2_m2, h[1].ln_2_weight, 1e-05);               // [8@rows 32]                   0.006
-    op_norm_bwd(r, h_1_ln_2_dx, h_1_mlp_c_fc_dx, h[1].add, h[1].ln_2_sum, h[1].ln_2_m2,
-        h_1_ln_2_sum_u, h_1_ln_2_sum_ux, h[1].ln_2_weight, 1e-05); // [8@rows 32 64]           0.009
-    op_add(r, h_1_ln_2_dsum, h_2_ln_1_dsum, h_1_ln_2_dx);     // y = a + b                     0.009
-    op_norm_bwd_params(r, h_1_ln_2_dw, h_1_ln_2_db, h_1_mlp_c_fc_dx, h[1].add, h[1].ln_2_sum,
-        h[1].ln_2_m2, 1e-05);                                 // y, y1 = dweight, dbias  [64]+ 0.006
-    hap_tensor *const to[] = {ln_f_dw_all, ln_f_db_all, h_2_mlp_c_proj_db_all, h[2].mlp_c_fc_db_all,
-        h[2].ln_2_dw_all, h[2].ln_2_db_all, h[2].attn_c_proj_dw_all, h[2].attn_c_proj_db_all,
-        h[2].attn_c_attn_db_all, h_2_ln_1_db_all_2[1], h_2_ln_1_db_all_2[2], h_2_ln_1_db_all_2[0],
-        h[1].mlp_c_fc_db_all, h[1].ln_2_dw_all, h[1].ln_2_db_all};
-    hap_tensor *const from[] = {ln_f_dw, ln_f_db, h_2_mlp_c_proj_db, h_2_mlp_c_fc_db, h_2_ln_2_dw,
-        h_2_ln_2_db, h_2_attn_c_proj_dw, h_2_attn_c_proj_db, h_2_attn_c_attn_db, h_2_ln_1_dw,
-        h_2_ln_1_db, h_1_mlp_c_proj_db, h_1_mlp_c_fc_db, h_1_ln_2_dw, h_1_ln_2_db};
-    ln_f_dw_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 15, to, from, NULL); //   0.049
-
-    // h.1.attn
-    op_linear(r, h_1_attn_c_proj_dx, h_1_ln_2_dsum, h[1].attn_c_proj_weight, NULL, HAP_NT); // 0.023
-    op_linear_dw(r, h_1_attn_c_proj_dw, h[1].attn_reshape_4, h_1_ln_2_dsum); // [64 64]+       0.023
-    op_sum(r, h_1_attn_c_proj_db, h_1_ln_2_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+   0.004
-    op_transpose(r, h_1_attn_transpose_4_dx, h_1_attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3)); //  0.006
-    op_sdpa_bwd(r, h_1_attn_sdpa_dq, h_1_attn_sdpa_dk, h_1_attn_sdpa_dv, h_1_attn_transpose_4_dx,
-        h[1].attn_transpose_3, h[1].attn_transpose, h[1].attn_transpose_2, h[1].attn_sdpa,
-        h[1].attn_sdpa_lse, NULL, true, 0.25, 0, 0, 0);       // y, y1, y2 = dq, dk, dv        0.028
-    op_transpose(r, h_1_attn_transpose_3_dx, h_1_attn_sdpa_dq, HAP_INTS(0, 2, 1, 3)); //       0.006
-    op_transpose(r, h_1_attn_transpose_2_dx, h_1_attn_sdpa_dv, HAP_INTS(0, 2, 1, 3)); //       0.006
-    op_transpose(r, h_1_attn_transpose_dx, h_1_attn_sdpa_dk, HAP_INTS(0, 2, 1, 3)); // y = x'  0.006
-    hap_event *e_h_1_ln_1_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &h_1_ln_1_all,
-        &h[1].ln_1, NULL);                                    // @rows -> whole  64.0 KiB      0.027
-    hap_tensor *const parts_2[] = {h_1_attn_reshape_3_dx, h_1_attn_reshape_dx,
-        h_1_attn_reshape_2_dx};
-    op_concat(r, h_1_attn_split_dx, 3, parts_2, 2);           // y = xs  [8@rows 32 192]       0.016
-    hap_event *e_h_1_attn_split_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_1_attn_split_dx_all, &h_1_attn_split_dx, NULL);    // @rows -> whole  192 KiB       0.053
-    op_linear(r, h_1_attn_c_attn_dx, h_1_attn_split_dx, h[1].attn_c_attn_weight, NULL,
-        HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.067
-    hap_wait(r, e_h_1_ln_1_all);                              // 0.027 hidden
-    hap_cut(r, h_1_ln_1_cut, h_1_ln_1_all);                   // [8 32 64@cut_64]              0.005
-    hap_wait(r, e_h_1_attn_split_dx_all);                     // 0.007 hidden
-    op_linear_dw(r, h[1].attn_c_attn_dw, h_1_ln_1_cut, h_1_attn_split_dx_all); //              0.069
-    op_sum(r, h_1_attn_c_attn_db, h_1_attn_split_dx, HAP_INTS(0, 1), false); // [192]+         0.009
-
-    // h.1.ln_1
-    op_norm_bwd_stats(r, h_1_ln_1_sum_u, h_1_ln_1_sum_ux, h_1_attn_c_attn_dx, h_add_2[1],
-        h[1].ln_1_sum, h[1].ln_1_m2, h[1].ln_1_weight, 1e-05); // [8@rows 32]                  0.006
-    op_norm_bwd(r, h_1_ln_1_dx, h_1_attn_c_attn_dx, h_add_2[1], h[1].ln_1_sum, h[1].ln_1_m2,
-        h_1_ln_1_sum_u, h_1_ln_1_sum_ux, h[1].ln_1_weight, 1e-05); // [8@rows 32 64]           0.009
-    op_add(r, h_1_ln_1_dsum, h_1_ln_2_dsum, h_1_ln_1_dx);     // y = a + b                     0.009
-    op_norm_bwd_params(r, h_1_ln_1_dw, h_1_ln_1_db, h_1_attn_c_attn_dx, h_add_2[1], h[1].ln_1_sum,
-        h[1].ln_1_m2, 1e-05);                                 // y, y1 = dweight, dbias  [64]+ 0.006
-
-    // h.0.mlp
-    hap_event *e_h_1_ln_1_dsum_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_1_ln_1_dsum_all, &h_1_ln_1_dsum, NULL);            // @rows -> whole  64.0 KiB      0.027
-    hap_event *e_h_0_mlp_c_fc_by_rows = coll_all_to_all_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_0_mlp_c_fc_by_rows, &h[0].mlp_c_fc, NULL);         // @cut_192 -> @rows  192 KiB    0.071
-    op_linear(r, h_0_mlp_c_proj_dx, h_1_ln_1_dsum, h[0].mlp_c_proj_weight, NULL, HAP_NT); //   0.067
-    hap_wait(r, e_h_1_ln_1_dsum_all);                         // 0.027 hidden
-    op_linear_dw(r, h[0].mlp_c_proj_dw, h[0].mlp_act, h_1_ln_1_dsum_all); // [192@cut_192 64]  0.063
-    op_sum(r, h_0_mlp_c_proj_db, h_1_ln_1_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+    0.004
-    hap_wait(r, e_h_0_mlp_c_fc_by_rows);                      // 0.071 hidden
-    op_gelu_bwd(r, h_0_mlp_act_dx, h_0_mlp_c_proj_dx, h_0_mlp_c_fc_by_rows, true); //          0.024
-    hap_event *e_h_0_mlp_act_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_0_mlp_act_dx_all, &h_0_mlp_act_dx, NULL);          // @rows -> whole  192 KiB       0.053
-    op_linear(r, h_0_mlp_c_fc_dx, h_0_mlp_act_dx, h[0].mlp_c_fc_weight, NULL, HAP_NT); //      0.067
-    hap_cut(r, h_0_ln_2_cut, h[0].ln_2_all);                  // [8 32 64@cut_64]              0.005
-    hap_wait(r, e_h_0_mlp_act_dx_all);                        // 0.039 hidden
-    op_linear_dw(r, h[0].mlp_c_fc_dw, h_0_ln_2_cut, h_0_mlp_act_dx_all); // [64@cut_64 192]    0.069
-    op_sum(r, h_0_mlp_c_fc_db, h_0_mlp_act_dx, HAP_INTS(0, 1), false); // y = sum x  [192]+    0.009
-
-    // h.0.ln_2
-    op_norm_bwd_stats(r, h_0_ln_2_sum_u, h_0_ln_2_sum_ux, h_0_mlp_c_fc_dx, h[0].add, h[0].ln_2_sum,
-        h[0].ln_2_m2, h[0].ln_2_weight, 1e-05);               // [8@rows 32]                   0.006
-    op_norm_bwd(r, h_0_ln_2_dx, h_0_mlp_c_fc_dx, h[0].add, h[0].ln_2_sum, h[0].ln_2_m2,
-        h_0_ln_2_sum_u, h_0_ln_2_sum_ux, h[0].ln_2_weight, 1e-05); // [8@rows 32 64]           0.009
-    op_add(r, h_0_ln_2_dsum, h_1_ln_1_dsum, h_0_ln_2_dx);     // y = a + b                     0.009
-    op_norm_bwd_params(r, h_0_ln_2_dw, h_0_ln_2_db, h_0_mlp_c_fc_dx, h[0].add, h[0].ln_2_sum,
-        h[0].ln_2_m2, 1e-05);                                 // y, y1 = dweight, dbias  [64]+ 0.006
-
-    // h.0.attn
-    op_linear(r, h_0_attn_c_proj_dx, h_0_ln_2_dsum, h[0].attn_c_proj_weight, NULL, HAP_NT); // 0.023
-    op_linear_dw(r, h_0_attn_c_proj_dw, h[0].attn_reshape_4, h_0_ln_2_dsum); // [64 64]+       0.023
-    hap_tensor *const to_2[] = {h[1].attn_c_proj_dw_all, h[1].attn_c_proj_db_all,
-        h[1].attn_c_attn_db_all, h_1_ln_1_db_all_2[1], h_1_ln_1_db_all_2[2], h_1_ln_1_db_all_2[0],
-        h[0].mlp_c_fc_db_all, h[0].ln_2_dw_all, h[0].ln_2_db_all, h[0].attn_c_proj_dw_all};
-    hap_tensor *const from_2[] = {h_1_attn_c_proj_dw, h_1_attn_c_proj_db, h_1_attn_c_attn_db,
-        h_1_ln_1_dw, h_1_ln_1_db, h_0_mlp_c_proj_db, h_0_mlp_c_fc_db, h_0_ln_2_dw, h_0_ln_2_db,
-        h_0_attn_c_proj_dw};
-    h_1_attn_c_proj_dw_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 10, to_2, from_2,
-        NULL);                                                // + -> whole  [64 64]  35.0 KiB 0.055
-    op_sum(r, h_0_attn_c_proj_db, h_0_ln_2_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+   0.004
-    op_transpose(r, h_0_attn_transpose_4_dx, h_0_attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3)); //  0.006
-    op_sdpa_bwd(r, h_0_attn_sdpa_dq, h_0_attn_sdpa_dk, h_0_attn_sdpa_dv, h_0_attn_transpose_4_dx,
-        h[0].attn_transpose_3, h[0].attn_transpose, h[0].attn_transpose_2, h[0].attn_sdpa,
-        h[0].attn_sdpa_lse, NULL, true, 0.25, 0, 0, 0);       // y, y1, y2 = dq, dk, dv        0.028
-    op_transpose(r, h_0_attn_transpose_3_dx, h_0_attn_sdpa_dq, HAP_INTS(0, 2, 1, 3)); //       0.006
-    op_transpose(r, h_0_attn_transpose_2_dx, h_0_attn_sdpa_dv, HAP_INTS(0, 2, 1, 3)); //       0.006
-    op_transpose(r, h_0_attn_transpose_dx, h_0_attn_sdpa_dk, HAP_INTS(0, 2, 1, 3)); // y = x'  0.006
-    hap_event *e_h_0_ln_1_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &h_0_ln_1_all,
-        &h[0].ln_1, NULL);                                    // @rows -> whole  64.0 KiB      0.027
-    hap_tensor *const parts_3[] = {h_0_attn_reshape_3_dx, h_0_attn_reshape_dx,
-        h_0_attn_reshape_2_dx};
-    op_concat(r, h_0_attn_split_dx, 3, parts_3, 2);           // y = xs  [8@rows 32 192]       0.016
-    hap_event *e_h_0_attn_split_dx_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &h_0_attn_split_dx_all, &h_0_attn_split_dx, NULL);    // @rows -> whole  192 KiB       0.053
-    op_linear(r, h_0_attn_c_attn_dx, h_0_attn_split_dx, h[0].attn_c_attn_weight, NULL,
-        HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.067
-    hap_wait(r, e_h_0_ln_1_all);                              // 0.027 hidden
-    hap_cut(r, h_0_ln_1_cut, h_0_ln_1_all);                   // [8 32 64@cut_64]              0.005
-    hap_wait(r, e_h_0_attn_split_dx_all);                     // 0.007 hidden
-    op_linear_dw(r, h[0].attn_c_attn_dw, h_0_ln_1_cut, h_0_attn_split_dx_all); //              0.069
-    op_sum(r, h_0_attn_c_attn_db, h_0_attn_split_dx, HAP_INTS(0, 1), false); // [192]+         0.009
-
+static void wte_backward(hap_rank *r)
+{
     // h.0.ln_1
-    op_norm_bwd_stats(r, h_0_ln_1_sum_u, h_0_ln_1_sum_ux, h_0_attn_c_attn_dx, h_add_2[0],
-        h[0].ln_1_sum, h[0].ln_1_m2, h[0].ln_1_weight, 1e-05); // [8@rows 32]                  0.006
-    op_norm_bwd(r, h_0_ln_1_dx, h_0_attn_c_attn_dx, h_add_2[0], h[0].ln_1_sum, h[0].ln_1_m2,
-        h_0_ln_1_sum_u, h_0_ln_1_sum_ux, h[0].ln_1_weight, 1e-05); // [8@rows 32 64]           0.009
-    op_add(r, h_0_ln_1_dsum, h_0_ln_2_dsum, h_0_ln_1_dx);     // y = a + b                     0.009
-    op_norm_bwd_params(r, h_0_ln_1_dw, h_0_ln_1_db, h_0_attn_c_attn_dx, h_add_2[0], h[0].ln_1_sum,
-        h[0].ln_1_m2, 1e-05);                                 // y, y1 = dweight, dbias  [64]+ 0.006
-    op_sum(r, add_fold1, h_0_ln_1_dsum, HAP_INTS(0), true);   // y = sum x  [1 32 64]+         0.005
-
-    // wpe
-    op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32);    // y[b] += a  [32 64]+           0.004
-    hap_tensor *const to_3[] = {h[0].attn_c_proj_db_all, h[0].attn_c_attn_db_all, h_0_ln_1_dw_all,
-        h_0_ln_1_db_all, wpe_dw_all};
-    hap_tensor *const from_3[] = {h_0_attn_c_proj_db, h_0_attn_c_attn_db, h_0_ln_1_dw, h_0_ln_1_db,
-        wpe_dw};
-    h_0_attn_c_proj_db_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 5, to_3, from_3,
-        NULL);                                                // + -> whole  [64]  9.50 KiB    0.044
+    hap_event *e_h_0_ln_1_dsum_all = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
+        &h_0_ln_1_dsum_all, &h_ln_1_dsum[0], NULL);           // @rows -> whole  64.0 KiB      0.027
+    op_norm_bwd_params(r, h_0_ln_1_dw, h_0_ln_1_db, h_attn_c_attn_dx[0], h_add_2[0], h_ln_1_sum[0],
+        h_ln_1_m2[0], 1e-05);                                 // y, y1 = dweight, dbias  [64]+ 0.006
+    hap_tensor *const to[] = {ln_f_dw_all, ln_f_db_all, h[2].mlp_c_proj_db_all,
+        h[2].mlp_c_fc_db_all, h[2].ln_2_dw_all, h[2].ln_2_db_all, h[2].attn_c_proj_db_all,
+        h[2].ln_1_dw_all, h[2].ln_1_db_all, h[1].mlp_c_proj_db_all, h[1].mlp_c_fc_db_all,
+        h[1].ln_2_dw_all, h[1].ln_2_db_all, h[1].attn_c_proj_db_all, h[1].ln_1_dw_all,
+        h[1].ln_1_db_all, h[0].mlp_c_proj_db_all, h[0].mlp_c_fc_db_all, h[0].ln_2_dw_all,
+        h[0].ln_2_db_all, h[0].attn_c_proj_db_all, h[0].ln_1_dw_all, h[0].ln_1_db_all};
+    hap_tensor *const from[] = {h[2].ln_1_dw, h[2].ln_1_db, h[2].mlp_c_proj_db, h[2].mlp_c_fc_db,
+        h[2].ln_2_dw, h[2].ln_2_db, h[2].attn_c_proj_db, h[1].ln_1_dw, h[1].ln_1_db,
+        h[1].mlp_c_proj_db, h[1].mlp_c_fc_db, h[1].ln_2_dw, h[1].ln_2_db, h[1].attn_c_proj_db,
+        h[0].ln_1_dw, h[0].ln_1_db, h[0].mlp_c_proj_db, h[0].mlp_c_fc_db, h[0].ln_2_dw,
+        h[0].ln_2_db, h[0].attn_c_proj_db, h_0_ln_1_dw, h_0_ln_1_db};
+    ln_f_dw_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 23, to, from, NULL); //   0.043
+    hap_wait(r, e_h_0_ln_1_dsum_all);
+    op_sum(r, add_fold1, h_0_ln_1_dsum_all, HAP_INTS(0), true); // y = sum x  [1 32 64]        0.013
+    op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32);    // y[b] += a  [32 64]            0.004
 
     // wte
-    op_embedding_bwd(r, wte_dw, h_0_ln_1_dsum, input_ids, 211); // y[b] += a  [211 64]+        0.012
-    op_add(r, wte_dsum, lm_head_dw, wte_dw);                  // y = a + b                     0.026
-    hap_wait(r, coll_reduce_scatter_start(r, AXIS(0), FORM_PUT(1), 1, &wte_dsum_by_vocab, &wte_dsum,
-        wte_dsum_by_vocab_scratch));                          // + -> @vocab  52.8 KiB         0.036
+    op_embedding_bwd(r, wte_dw, h_0_ln_1_dsum_all, input_ids, 211); // [211@vocab 64]          0.013
+    hap_wait(r, lm_head_dw_by_vocab_ready);                   // 0.039 hidden
+    op_add(r, wte_dsum, lm_head_dw_by_vocab, wte_dw);         // y = a + b                     0.007
 }
 
 static void norm(hap_rank *r)
 {
-    op_sumsq(r, wte_weight_sumsq, wte_dsum_by_vocab);         // y = sum x^2  []+              0.003
-    hap_wait(r, h_0_attn_c_proj_db_all_ready);                // 0.044 hidden
-    op_sumsq(r, wpe_weight_sumsq, wpe_dw_all);                // y = sum x^2  []               0.002
+    op_sumsq(r, wte_weight_sumsq, wte_dsum);                  // y = sum x^2  []+              0.003
+    op_sumsq(r, wpe_weight_sumsq, wpe_dw);                    // y = sum x^2  []               0.002
     hap_partial(r, AXIS(0), wpe_weight_sumsq_part, wpe_weight_sumsq); // whole -> +  []+       0.001
-    op_add(r, wpe_weight_norm, wte_weight_sumsq, wpe_weight_sumsq_part); // y = a + b          0.001
-    op_sumsq(r, h_0_ln_1_weight_sumsq, h_0_ln_1_dw_all);      // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h_0_ln_1_weight_sumsq_part, h_0_ln_1_weight_sumsq); // []+         0.001
-    op_add(r, h_0_ln_1_weight_norm, wpe_weight_norm, h_0_ln_1_weight_sumsq_part); // y = a + b 0.001
-    op_sumsq(r, h_0_ln_1_bias_sumsq, h_0_ln_1_db_all);        // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h_0_ln_1_bias_sumsq_part, h_0_ln_1_bias_sumsq); // whole -> +  []+ 0.001
-    op_add(r, h_0_ln_1_bias_norm, h_0_ln_1_weight_norm, h_0_ln_1_bias_sumsq_part); //          0.001
-    op_sumsq(r, h_0_attn_c_attn_weight_sumsq, h[0].attn_c_attn_dw); // y = sum x^2             0.003
-    op_add(r, h_0_attn_c_attn_weight_norm, h_0_ln_1_bias_norm,
-        h_0_attn_c_attn_weight_sumsq);                        // y = a + b                     0.001
-    op_sumsq(r, h_0_attn_c_attn_bias_sumsq, h[0].attn_c_attn_db_all); // y = sum x^2  []       0.001
-    hap_partial(r, AXIS(0), h_0_attn_c_attn_bias_sumsq_part, h_0_attn_c_attn_bias_sumsq); //   0.001
-    op_add(r, h_0_attn_c_attn_bias_norm, h_0_attn_c_attn_weight_norm,
-        h_0_attn_c_attn_bias_sumsq_part);                     // y = a + b                     0.001
-    hap_wait(r, h_1_attn_c_proj_dw_all_ready);                // 0.055 hidden
-    hap_cut(r, h_0_attn_c_proj_dw_cut, h[0].attn_c_proj_dw_all); // [64 64@cut_64]             0.002
-    op_sumsq(r, h_0_attn_c_proj_weight_sumsq, h_0_attn_c_proj_dw_cut); // y = sum x^2  []+     0.002
-    op_add(r, h_0_attn_c_proj_weight_norm, h_0_attn_c_attn_bias_norm,
-        h_0_attn_c_proj_weight_sumsq);                        // y = a + b                     0.001
-    op_sumsq(r, h_0_attn_c_proj_bias_sumsq, h[0].attn_c_proj_db_all); // y = sum x^2  []       0.001
-    hap_partial(r, AXIS(0), h_0_attn_c_proj_bias_sumsq_part, h_0_attn_c_proj_bias_sumsq); //   0.001
-    op_add(r, h_0_attn_c_proj_bias_norm, h_0_attn_c_proj_weight_norm,
-        h_0_attn_c_proj_bias_sumsq_part);                     // y = a + b                     0.001
-    op_sumsq(r, h_0_ln_2_weight_sumsq, h[0].ln_2_dw_all);     // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h_0_ln_2_weight_sumsq_part, h_0_ln_2_weight_sumsq); // []+         0.001
-    op_add(r, h_0_ln_2_weight_norm, h_0_attn_c_proj_bias_norm, h_0_ln_2_weight_sumsq_part); // 0.001
-    op_sumsq(r, h_0_ln_2_bias_sumsq, h[0].ln_2_db_all);       // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h_0_ln_2_bias_sumsq_part, h_0_ln_2_bias_sumsq); // whole -> +  []+ 0.001
-    op_add(r, h_0_ln_2_bias_norm, h_0_ln_2_weight_norm, h_0_ln_2_bias_sumsq_part); //          0.001
-    op_sumsq(r, h_0_mlp_c_fc_weight_sumsq, h[0].mlp_c_fc_dw); // y = sum x^2                   0.003
-    op_add(r, h_0_mlp_c_fc_weight_norm, h_0_ln_2_bias_norm, h_0_mlp_c_fc_weight_sumsq); //     0.001
-    op_sumsq(r, h_0_mlp_c_fc_bias_sumsq, h[0].mlp_c_fc_db_all); // y = sum x^2  []             0.001
-    hap_partial(r, AXIS(0), h_0_mlp_c_fc_bias_sumsq_part, h_0_mlp_c_fc_bias_sumsq); // []+     0.001
-    op_add(r, h_1_ln_1_weight_norm_2[0], h_0_mlp_c_fc_weight_norm,
-        h_0_mlp_c_fc_bias_sumsq_part);                        // y = a + b                     0.001
-    op_sumsq(r, h_1_ln_1_bias_sumsq_part_2[0], h[0].mlp_c_proj_dw); // y = sum x^2             0.003
+    op_add(r, h_mlp_c_proj_bias_norm[0], wte_weight_sumsq, wpe_weight_sumsq_part); //          0.001
+    hap_wait(r, ln_f_dw_all_ready);                           // 0.031 hidden
 }
 
-// One of the 3 blocks h_2.*                                  //                               0.003
-static void h_2_norm(hap_rank *r, int i)
+// One of 2 of the 3 blocks transformer.h.*                   //                               0.037
+static void h_norm(hap_rank *r, int i)
 {
-    const h_2_block *b = &h_2[i];
-    op_add(r, h_1_ln_1_weight_norm_2[i + 1], h_1_ln_1_weight_norm_2[i],
-        h_1_ln_1_bias_sumsq_part_2[i]);                       // y = a + b  []+                0.001
-    op_sumsq(r, b->ln_1_bias_sumsq, h_1_ln_1_db_all_2[i]);    // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h_1_ln_1_bias_sumsq_part_2[i + 1], b->ln_1_bias_sumsq); // []+     0.001
-}
-
-static void norm_2(hap_rank *r)
-{
-    op_add(r, h_1_ln_1_bias_norm, h_1_ln_1_weight_norm_2[3],
-        h_1_ln_1_bias_sumsq_part_2[3]);                       // y = a + b  []+                0.001
-    op_sumsq(r, h_1_attn_c_attn_weight_sumsq, h[1].attn_c_attn_dw); // y = sum x^2             0.003
-    op_add(r, h_1_attn_c_attn_weight_norm, h_1_ln_1_bias_norm,
-        h_1_attn_c_attn_weight_sumsq);                        // y = a + b                     0.001
-    op_sumsq(r, h_1_attn_c_attn_bias_sumsq, h[1].attn_c_attn_db_all); // y = sum x^2  []       0.001
-    hap_partial(r, AXIS(0), h_1_attn_c_attn_bias_sumsq_part, h_1_attn_c_attn_bias_sumsq); //   0.001
-    op_add(r, h_1_attn_c_attn_bias_norm, h_1_attn_c_attn_weight_norm,
-        h_1_attn_c_attn_bias_sumsq_part);                     // y = a + b                     0.001
-    hap_cut(r, h_1_attn_c_proj_dw_cut, h[1].attn_c_proj_dw_all); // [64 64@cut_64]             0.002
-    op_sumsq(r, h_1_attn_c_proj_weight_sumsq, h_1_attn_c_proj_dw_cut); // y = sum x^2  []+     0.002
-    op_add(r, h_1_attn_c_proj_weight_norm, h_1_attn_c_attn_bias_norm,
-        h_1_attn_c_proj_weight_sumsq);                        // y = a + b                     0.001
-    op_sumsq(r, h_1_attn_c_proj_bias_sumsq, h[1].attn_c_proj_db_all); // y = sum x^2  []       0.001
-    hap_partial(r, AXIS(0), h_1_attn_c_proj_bias_sumsq_part, h_1_attn_c_proj_bias_sumsq); //   0.001
-    op_add(r, h_1_attn_c_proj_bias_norm, h_1_attn_c_proj_weight_norm,
-        h_1_attn_c_proj_bias_sumsq_part);                     // y = a + b                     0.001
-    hap_wait(r, ln_f_dw_all_ready);                           // 0.049 hidden
-    op_sumsq(r, h_1_ln_2_weight_sumsq, h[1].ln_2_dw_all);     // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h_1_ln_2_weight_sumsq_part, h_1_ln_2_weight_sumsq); // []+         0.001
-    op_add(r, h_1_ln_2_weight_norm, h_1_attn_c_proj_bias_norm, h_1_ln_2_weight_sumsq_part); // 0.001
-    op_sumsq(r, h_1_ln_2_bias_sumsq, h[1].ln_2_db_all);       // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h_1_ln_2_bias_sumsq_part, h_1_ln_2_bias_sumsq); // whole -> +  []+ 0.001
-    op_add(r, h_1_ln_2_bias_norm, h_1_ln_2_weight_norm, h_1_ln_2_bias_sumsq_part); //          0.001
-    op_sumsq(r, h_1_mlp_c_fc_weight_sumsq, h[1].mlp_c_fc_dw); // y = sum x^2                   0.003
-    op_add(r, h_1_mlp_c_fc_weight_norm, h_1_ln_2_bias_norm, h_1_mlp_c_fc_weight_sumsq); //     0.001
-    op_sumsq(r, h_1_mlp_c_fc_bias_sumsq, h[1].mlp_c_fc_db_all); // y = sum x^2  []             0.001
-    hap_partial(r, AXIS(0), h_1_mlp_c_fc_bias_sumsq_part, h_1_mlp_c_fc_bias_sumsq); // []+     0.001
-    op_add(r, h_2_ln_1_weight_norm_2[0], h_1_mlp_c_fc_weight_norm,
-        h_1_mlp_c_fc_bias_sumsq_part);                        // y = a + b                     0.001
-    op_sumsq(r, h_2_ln_1_bias_sumsq_part_2[0], h[1].mlp_c_proj_dw); // y = sum x^2             0.003
-}
-
-// One of the 3 blocks h_2.*                                  //                               0.003
-static void h_2_norm_2(hap_rank *r, int i)
-{
-    const h_2_block *b = &h_2[i];
-    op_add(r, h_2_ln_1_weight_norm_2[i + 1], h_2_ln_1_weight_norm_2[i],
-        h_2_ln_1_bias_sumsq_part_2[i]);                       // y = a + b  []+                0.001
-    op_sumsq(r, b->ln_1_bias_sumsq_2, h_2_ln_1_db_all_2[i]);  // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h_2_ln_1_bias_sumsq_part_2[i + 1], b->ln_1_bias_sumsq_2); // []+   0.001
+    const h_block *b = &h[i];
+    op_sumsq(r, b->ln_1_weight_sumsq, b->ln_1_dw_all);        // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), b->ln_1_weight_sumsq_part, b->ln_1_weight_sumsq); // []+           0.001
+    op_add(r, b->ln_1_weight_norm, h_mlp_c_proj_bias_norm[i], b->ln_1_weight_sumsq_part); //   0.001
+    op_sumsq(r, b->ln_1_bias_sumsq, b->ln_1_db_all);          // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), b->ln_1_bias_sumsq_part, b->ln_1_bias_sumsq); // whole -> +  []+   0.001
+    op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq_part); // y = a + b   0.001
+    op_sumsq(r, b->attn_c_attn_weight_sumsq, b->attn_c_attn_dw); // y = sum x^2                0.003
+    op_add(r, b->attn_c_attn_weight_norm, b->ln_1_bias_norm, b->attn_c_attn_weight_sumsq); //  0.001
+    hap_wait(r, h_attn_c_attn_db_by_heads_ready[i]);          // 0.013 hidden
+    op_sumsq(r, b->attn_c_attn_bias_sumsq, b->attn_c_attn_db_by_heads); // y = sum x^2         0.001
+    op_add(r, b->attn_c_attn_bias_norm, b->attn_c_attn_weight_norm,
+        b->attn_c_attn_bias_sumsq);                           // y = a + b                     0.001
+    hap_wait(r, h_attn_c_proj_dw_by_heads_ready[i]);          // 0.022 hidden
+    op_sumsq(r, b->attn_c_proj_weight_sumsq, b->attn_c_proj_dw_by_heads); // y = sum x^2       0.002
+    op_add(r, b->attn_c_proj_weight_norm, b->attn_c_attn_bias_norm,
+        b->attn_c_proj_weight_sumsq);                         // y = a + b                     0.001
+    op_sumsq(r, b->attn_c_proj_bias_sumsq, b->attn_c_proj_db_all); // y = sum x^2  []          0.001
+    hap_partial(r, AXIS(0), b->attn_c_proj_bias_sumsq_part, b->attn_c_proj_bias_sumsq); // []+ 0.001
+    op_add(r, b->attn_c_proj_bias_norm, b->attn_c_proj_weight_norm,
+        b->attn_c_proj_bias_sumsq_part);                      // y = a + b                     0.001
+    op_sumsq(r, b->ln_2_weight_sumsq, b->ln_2_dw_all);        // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), b->ln_2_weight_sumsq_part, b->ln_2_weight_sumsq); // []+           0.001
+    op_add(r, b->ln_2_weight_norm, b->attn_c_proj_bias_norm, b->ln_2_weight_sumsq_part); //    0.001
+    op_sumsq(r, b->ln_2_bias_sumsq, b->ln_2_db_all);          // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), b->ln_2_bias_sumsq_part, b->ln_2_bias_sumsq); // whole -> +  []+   0.001
+    op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq_part); // y = a + b   0.001
+    op_sumsq(r, b->mlp_c_fc_weight_sumsq, b->mlp_c_fc_dw);    // y = sum x^2                   0.003
+    op_add(r, b->mlp_c_fc_weight_norm, b->ln_2_bias_norm, b->mlp_c_fc_weight_sumsq); //        0.001
+    hap_cut(r, b->mlp_c_fc_db_cut, b->mlp_c_fc_db_all);       // [192@cut_192]                 0.001
+    op_sumsq(r, b->mlp_c_fc_bias_sumsq, b->mlp_c_fc_db_cut);  // y = sum x^2  []+              0.001
+    op_add(r, b->mlp_c_fc_bias_norm, b->mlp_c_fc_weight_norm, b->mlp_c_fc_bias_sumsq); //      0.001
+    op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw); // y = sum x^2                  0.003
+    op_add(r, b->mlp_c_proj_weight_norm, b->mlp_c_fc_bias_norm,
+        b->mlp_c_proj_weight_sumsq);                          // y = a + b                     0.001
+    op_sumsq(r, b->mlp_c_proj_bias_sumsq, b->mlp_c_proj_db_all); // y = sum x^2  []            0.001
+    hap_partial(r, AXIS(0), b->mlp_c_proj_bias_sumsq_part, b->mlp_c_proj_bias_sumsq); // []+   0.001
+    op_add(r, h_mlp_c_proj_bias_norm[i + 1], b->mlp_c_proj_weight_norm,
+        b->mlp_c_proj_bias_sumsq_part);                       // y = a + b                     0.001
 }
 
 static void update(hap_rank *r)
 {
-    op_add(r, h_2_ln_1_bias_norm, h_2_ln_1_weight_norm_2[3],
-        h_2_ln_1_bias_sumsq_part_2[3]);                       // y = a + b  []+                0.001
-    op_sumsq(r, h_2_attn_c_attn_weight_sumsq, h[2].attn_c_attn_dw); // y = sum x^2             0.003
-    op_add(r, h_2_attn_c_attn_weight_norm, h_2_ln_1_bias_norm,
-        h_2_attn_c_attn_weight_sumsq);                        // y = a + b                     0.001
-    op_sumsq(r, h_2_attn_c_attn_bias_sumsq, h[2].attn_c_attn_db_all); // y = sum x^2  []       0.001
-    hap_partial(r, AXIS(0), h_2_attn_c_attn_bias_sumsq_part, h_2_attn_c_attn_bias_sumsq); //   0.001
-    op_add(r, h_2_attn_c_attn_bias_norm, h_2_attn_c_attn_weight_norm,
-        h_2_attn_c_attn_bias_sumsq_part);                     // y = a + b                     0.001
-    hap_cut(r, h_2_attn_c_proj_dw_cut, h[2].attn_c_proj_dw_all); // [64 64@cut_64]             0.002
-    op_sumsq(r, h_2_attn_c_proj_weight_sumsq, h_2_attn_c_proj_dw_cut); // y = sum x^2  []+     0.002
-    op_add(r, h_2_attn_c_proj_weight_norm, h_2_attn_c_attn_bias_norm,
-        h_2_attn_c_proj_weight_sumsq);                        // y = a + b                     0.001
-    op_sumsq(r, h_2_attn_c_proj_bias_sumsq, h[2].attn_c_proj_db_all); // y = sum x^2  []       0.001
-    hap_partial(r, AXIS(0), h_2_attn_c_proj_bias_sumsq_part, h_2_attn_c_proj_bias_sumsq); //   0.001
-    op_add(r, h_2_attn_c_proj_bias_norm, h_2_attn_c_proj_weight_norm,
-        h_2_attn_c_proj_bias_sumsq_part);                     // y = a + b                     0.001
-    op_sumsq(r, h_2_ln_2_weight_sumsq, h[2].ln_2_dw_all);     // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h_2_ln_2_weight_sumsq_part, h_2_ln_2_weight_sumsq); // []+         0.001
-    op_add(r, h_2_ln_2_weight_norm, h_2_attn_c_proj_bias_norm, h_2_ln_2_weight_sumsq_part); // 0.001
-    op_sumsq(r, h_2_ln_2_bias_sumsq, h[2].ln_2_db_all);       // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h_2_ln_2_bias_sumsq_part, h_2_ln_2_bias_sumsq); // whole -> +  []+ 0.001
-    op_add(r, h_2_ln_2_bias_norm, h_2_ln_2_weight_norm, h_2_ln_2_bias_sumsq_part); //          0.001
-    op_sumsq(r, h_2_mlp_c_fc_weight_sumsq, h[2].mlp_c_fc_dw); // y = sum x^2                   0.003
-    op_add(r, h_2_mlp_c_fc_weight_norm, h_2_ln_2_bias_norm, h_2_mlp_c_fc_weight_sumsq); //     0.001
-    op_sumsq(r, h_2_mlp_c_fc_bias_sumsq, h[2].mlp_c_fc_db_all); // y = sum x^2  []             0.001
-    hap_partial(r, AXIS(0), h_2_mlp_c_fc_bias_sumsq_part, h_2_mlp_c_fc_bias_sumsq); // []+     0.001
-    op_add(r, h_2_mlp_c_fc_bias_norm, h_2_mlp_c_fc_weight_norm,
-        h_2_mlp_c_fc_bias_sumsq_part);                        // y = a + b                     0.001
-    op_sumsq(r, h_2_mlp_c_proj_weight_sumsq, h[2].mlp_c_proj_dw); // y = sum x^2               0.003
-    op_add(r, h_2_mlp_c_proj_weight_norm, h_2_mlp_c_fc_bias_norm,
-        h_2_mlp_c_proj_weight_sumsq);                         // y = a + b                     0.001
+    op_sumsq(r, h[2].ln_1_weight_sumsq, h[2].ln_1_dw_all);    // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h[2].ln_1_weight_sumsq_part, h[2].ln_1_weight_sumsq); // []+       0.001
+    op_add(r, h[2].ln_1_weight_norm, h_mlp_c_proj_bias_norm[2],
+        h[2].ln_1_weight_sumsq_part);                         // y = a + b                     0.001
+    op_sumsq(r, h[2].ln_1_bias_sumsq, h[2].ln_1_db_all);      // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h[2].ln_1_bias_sumsq_part, h[2].ln_1_bias_sumsq); // []+           0.001
+    op_add(r, h[2].ln_1_bias_norm, h[2].ln_1_weight_norm, h[2].ln_1_bias_sumsq_part); //       0.001
+    op_sumsq(r, h[2].attn_c_attn_weight_sumsq, h[2].attn_c_attn_dw); // y = sum x^2            0.003
+    op_add(r, h[2].attn_c_attn_weight_norm, h[2].ln_1_bias_norm,
+        h[2].attn_c_attn_weight_sumsq);                       // y = a + b                     0.001
+    hap_wait(r, h_attn_c_attn_db_by_heads_ready[2]);          // 0.013 hidden
+    op_sumsq(r, h[2].attn_c_attn_bias_sumsq, h[2].attn_c_attn_db_by_heads); // y = sum x^2     0.001
+    op_add(r, h[2].attn_c_attn_bias_norm, h[2].attn_c_attn_weight_norm,
+        h[2].attn_c_attn_bias_sumsq);                         // y = a + b                     0.001
+    hap_wait(r, h_attn_c_proj_dw_by_heads_ready[2]);          // 0.022 hidden
+    op_sumsq(r, h[2].attn_c_proj_weight_sumsq, h[2].attn_c_proj_dw_by_heads); // y = sum x^2   0.002
+    op_add(r, h[2].attn_c_proj_weight_norm, h[2].attn_c_attn_bias_norm,
+        h[2].attn_c_proj_weight_sumsq);                       // y = a + b                     0.001
+    op_sumsq(r, h[2].attn_c_proj_bias_sumsq, h[2].attn_c_proj_db_all); // y = sum x^2  []      0.001
+    hap_partial(r, AXIS(0), h[2].attn_c_proj_bias_sumsq_part, h[2].attn_c_proj_bias_sumsq); // 0.001
+    op_add(r, h[2].attn_c_proj_bias_norm, h[2].attn_c_proj_weight_norm,
+        h[2].attn_c_proj_bias_sumsq_part);                    // y = a + b                     0.001
+    op_sumsq(r, h[2].ln_2_weight_sumsq, h[2].ln_2_dw_all);    // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h[2].ln_2_weight_sumsq_part, h[2].ln_2_weight_sumsq); // []+       0.001
+    op_add(r, h[2].ln_2_weight_norm, h[2].attn_c_proj_bias_norm,
+        h[2].ln_2_weight_sumsq_part);                         // y = a + b                     0.001
+    op_sumsq(r, h[2].ln_2_bias_sumsq, h[2].ln_2_db_all);      // y = sum x^2  []               0.001
+    hap_partial(r, AXIS(0), h[2].ln_2_bias_sumsq_part, h[2].ln_2_bias_sumsq); // []+           0.001
+    op_add(r, h[2].ln_2_bias_norm, h[2].ln_2_weight_norm, h[2].ln_2_bias_sumsq_part); //       0.001
+    op_sumsq(r, h[2].mlp_c_fc_weight_sumsq, h[2].mlp_c_fc_dw); // y = sum x^2                  0.003
+    op_add(r, h[2].mlp_c_fc_weight_norm, h[2].ln_2_bias_norm, h[2].mlp_c_fc_weight_sumsq); //  0.001
+    hap_cut(r, h[2].mlp_c_fc_db_cut, h[2].mlp_c_fc_db_all);   // [192@cut_192]                 0.001
+    op_sumsq(r, h[2].mlp_c_fc_bias_sumsq, h[2].mlp_c_fc_db_cut); // y = sum x^2  []+           0.001
+    op_add(r, h[2].mlp_c_fc_bias_norm, h[2].mlp_c_fc_weight_norm,
+        h[2].mlp_c_fc_bias_sumsq);                            // y = a + b                     0.001
+    op_sumsq(r, h[2].mlp_c_proj_weight_sumsq, h[2].mlp_c_proj_dw); // y = sum x^2              0.003
+    op_add(r, h[2].mlp_c_proj_weight_norm, h[2].mlp_c_fc_bias_norm,
+        h[2].mlp_c_proj_weight_sumsq);                        // y = a + b                     0.001
     hap_event *e_h_2_mlp_c_proj_weight_norm_all = coll_all_reduce_start(r, AXIS(0), FORM_PUT(2), 1,
-        &h_2_mlp_c_proj_weight_norm_all, &h_2_mlp_c_proj_weight_norm,
+        &h_2_mlp_c_proj_weight_norm_all, &h[2].mlp_c_proj_weight_norm,
         h_2_mlp_c_proj_weight_norm_all_scratch);              // + -> whole  []  4 B           0.024
-    op_sumsq(r, h_2_mlp_c_proj_bias_sumsq, h_2_mlp_c_proj_db_all); // y = sum x^2              0.001
-    hap_wait(r, e_h_2_mlp_c_proj_weight_norm_all);
+    op_sumsq(r, h[2].mlp_c_proj_bias_sumsq, h[2].mlp_c_proj_db_all); // y = sum x^2            0.001
+    hap_wait(r, e_h_2_mlp_c_proj_weight_norm_all);            // 0.000 hidden
     op_add(r, h_2_mlp_c_proj_bias_norm, h_2_mlp_c_proj_weight_norm_all,
-        h_2_mlp_c_proj_bias_sumsq);                           // y = a + b                     0.001
+        h[2].mlp_c_proj_bias_sumsq);                          // y = a + b                     0.001
     op_sumsq(r, ln_f_weight_sumsq, ln_f_dw_all);              // y = sum x^2                   0.001
     op_add(r, ln_f_weight_norm, h_2_mlp_c_proj_bias_norm, ln_f_weight_sumsq); // y = a + b     0.001
     op_sumsq(r, ln_f_bias_sumsq, ln_f_db_all);                // y = sum x^2                   0.001
     op_add(r, ln_f_bias_norm, ln_f_weight_norm, ln_f_bias_sumsq); // y = a + b                 0.001
     op_clip_scale(r, clip, ln_f_bias_norm, 1);                // y = min(1, 1 / sqrt x)        0.001
     hap_cut(r, wte_weight_by_vocab, wte_weight);              // [211@vocab 64]                0.004
-    op_adam(r, wte_weight_by_vocab, wte_weight_m, wte_weight_v, wte_dsum_by_vocab, clip, 1, 0.9,
-        0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c            0.016
+    op_adam(r, wte_weight_by_vocab, wte_weight_m, wte_weight_v, wte_dsum, clip, 1, 0.9, 0.95, 1e-08,
+        0.1, true);                                           // a -= lr b / sqrt c            0.015
     wte_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1, &wte_weight,
-        &wte_weight_by_vocab, NULL);                          // @vocab -> whole  52.8 KiB     0.025
-    hap_cut(r, wpe_weight_cut, wpe_weight);                   // [32 64@cut_64]                0.002
-    hap_cut(r, wpe_dw_cut, wpe_dw_all);                       // whole -> @cut_64              0.002
-    op_adam(r, wpe_weight_cut, wpe_weight_m, wpe_weight_v, wpe_dw_cut, clip, 1, 0.9, 0.95, 1e-08,
-        0.1, true);                                           // a -= lr b / sqrt c            0.003
-    wpe_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1, &wpe_weight,
-        &wpe_weight_cut, NULL);                               // @cut_64 -> whole  8.00 KiB    0.018
+        &wte_weight_by_vocab, NULL);                          // @vocab -> whole  52.8 KiB     0.027
+    op_adam(r, wpe_weight, wpe_weight_m, wpe_weight_v, wpe_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1,
+        true);                                                // a -= lr b / sqrt c  [32 64]   0.010
 }
 
-// One of the 3 blocks transformer.h.*                        //                               0.086
+// One of the 3 blocks transformer.h.*                        //                               0.070
 static void h_update(hap_rank *r, int i)
 {
     const h_block *b = &h[i];
@@ -557,13 +404,19 @@ static void h_update(hap_rank *r, int i)
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
     hap_cut(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight); // [64@cut_64 192]           0.004
     op_adam(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight_m, b->attn_c_attn_weight_v,
-        b->attn_c_attn_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c        0.015
+        b->attn_c_attn_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c        0.013
     h_attn_c_attn_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &b->attn_c_attn_weight, &b->attn_c_attn_weight_cut, NULL); // 48.0 KiB                 0.027
-    op_adam(r, b->attn_c_attn_bias, b->attn_c_attn_bias_m, b->attn_c_attn_bias_v,
-        b->attn_c_attn_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]                   0.002
-    op_adam(r, b->attn_c_proj_weight, b->attn_c_proj_weight_m, b->attn_c_proj_weight_v,
-        b->attn_c_proj_dw_all, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // [64 64]               0.019
+        &b->attn_c_attn_weight, &b->attn_c_attn_weight_cut, NULL); // 48.0 KiB                 0.026
+    hap_cut(r, b->attn_c_attn_bias_by_heads, b->attn_c_attn_bias); // [192@heads]              0.001
+    op_adam(r, b->attn_c_attn_bias_by_heads, b->attn_c_attn_bias_m, b->attn_c_attn_bias_v,
+        b->attn_c_attn_db_by_heads, clip, 1, 0.9, 0.95, 1e-08, 0, true); // a -= lr b / sqrt c 0.001
+    h_attn_c_attn_bias_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(2), 1,
+        &b->attn_c_attn_bias, &b->attn_c_attn_bias_by_heads, NULL); // @heads -> whole  768 B  0.013
+    hap_cut(r, b->attn_c_proj_weight_by_heads, b->attn_c_proj_weight); // [64@heads 64]        0.002
+    op_adam(r, b->attn_c_proj_weight_by_heads, b->attn_c_proj_weight_m, b->attn_c_proj_weight_v,
+        b->attn_c_proj_dw_by_heads, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); //                  0.005
+    h_attn_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
+        &b->attn_c_proj_weight, &b->attn_c_proj_weight_by_heads, NULL); // 16.0 KiB            0.018
     op_adam(r, b->attn_c_proj_bias, b->attn_c_proj_bias_m, b->attn_c_proj_bias_v,
         b->attn_c_proj_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]                    0.001
     op_adam(r, b->ln_2_weight, b->ln_2_weight_m, b->ln_2_weight_v, b->ln_2_dw_all, clip, 1, 0.9,
@@ -572,16 +425,16 @@ static void h_update(hap_rank *r, int i)
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
     hap_cut(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight); // [64@cut_64 192]               0.004
     op_adam(r, b->mlp_c_fc_weight_cut_2, b->mlp_c_fc_weight_m, b->mlp_c_fc_weight_v, b->mlp_c_fc_dw,
-        clip, 1, 0.9, 0.95, 1e-08, 0.1, true);                // a -= lr b / sqrt c            0.015
+        clip, 1, 0.9, 0.95, 1e-08, 0.1, true);                // a -= lr b / sqrt c            0.013
     h_mlp_c_fc_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &b->mlp_c_fc_weight, &b->mlp_c_fc_weight_cut_2, NULL); // @cut_64 -> whole  48.0 KiB   0.027
+        &b->mlp_c_fc_weight, &b->mlp_c_fc_weight_cut_2, NULL); // @cut_64 -> whole  48.0 KiB   0.026
     op_adam(r, b->mlp_c_fc_bias, b->mlp_c_fc_bias_m, b->mlp_c_fc_bias_v, b->mlp_c_fc_db_all, clip,
         1, 0.9, 0.95, 1e-08, 0, true);                        // a -= lr b / sqrt c  [192]     0.002
     hap_cut(r, b->mlp_c_proj_weight_cut_2, b->mlp_c_proj_weight); // [192@cut_192 64]          0.004
     op_adam(r, b->mlp_c_proj_weight_cut_2, b->mlp_c_proj_weight_m, b->mlp_c_proj_weight_v,
-        b->mlp_c_proj_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c         0.014
+        b->mlp_c_proj_dw, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c         0.013
     h_mlp_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_PUT(1), 1,
-        &b->mlp_c_proj_weight, &b->mlp_c_proj_weight_cut_2, NULL); // 48.0 KiB                 0.026
+        &b->mlp_c_proj_weight, &b->mlp_c_proj_weight_cut_2, NULL); // 48.0 KiB                 0.025
     op_adam(r, b->mlp_c_proj_bias, b->mlp_c_proj_bias_m, b->mlp_c_proj_bias_v, b->mlp_c_proj_db_all,
         clip, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c  [64]      0.001
 }
@@ -592,14 +445,15 @@ static void update_2(hap_rank *r)
         true);                                                // a -= lr b / sqrt c  [64]      0.001
     op_adam(r, ln_f_bias, ln_f_bias_m, ln_f_bias_v, ln_f_db_all, clip, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c            0.001
-    hap_wait(r, wte_weight_ready);                            // 0.025 hidden
-    hap_wait(r, wpe_weight_ready);                            // 0.018 hidden
+    hap_wait(r, wte_weight_ready);                            // 0.027 hidden
 }
 
 // One of the 3 blocks transformer.h.*
 static void h_wait(hap_rank *r, int i)
 {
-    hap_wait(r, h_attn_c_attn_weight_ready[i]);               // 0.027 hidden
-    hap_wait(r, h_mlp_c_fc_weight_ready[i]);                  // 0.027 hidden
-    hap_wait(r, h_mlp_c_proj_weight_ready[i]);                // 0.026 hidden
+    hap_wait(r, h_attn_c_attn_weight_ready[i]);               // 0.026 hidden
+    hap_wait(r, h_attn_c_attn_bias_ready[i]);                 // 0.013 hidden
+    hap_wait(r, h_attn_c_proj_weight_ready[i]);               // 0.018 hidden
+    hap_wait(r, h_mlp_c_fc_weight_ready[i]);                  // 0.016 hidden
+    hap_wait(r, h_mlp_c_proj_weight_ready[i]);
 }

@@ -3,9 +3,9 @@
 //   hapc examples/gpt2-tiny/graph.json clusters/laptop.yaml -o gpt2-tiny@laptop -q
 //
 //   ranks      0 cpu4, 1 cpu3, 2 cpu2
-//   predicted  3.68 ms a step: 3.53 computing or idle, 0.595 communication, of it 0.437 hidden; at
+//   predicted  3.68 ms a step: 3.55 computing or idle, 0.639 communication, of it 0.511 hidden; at
 //              least 2.62; by datasheet formulas
-//   memory     2.90 MiB, 2.39 MiB, 1.65 MiB on {cpu4, cpu3, cpu2}
+//   memory     2.42 MiB, 2.35 MiB, 1.85 MiB on {cpu4, cpu3, cpu2}
 //   input      graph a94a3bb305aca178, cluster 4f352a66d62016ad; strategy auto
 //
 // Shapes are global: [8@rows 128] has its first dim cut by the table rows, [8 128] is whole on
@@ -18,12 +18,13 @@
 
 // Cuts: axis of the mesh, size, entries of each coordinate; and who chose them.
 static const hap_cuts cuts[] = {
-    HAP_CUT("rows",    0,   8,   4,   3,   1),                // compute
-    HAP_CUT("cut_32",  0,  32,  21,  11,   0),                // compute
-    HAP_CUT("vocab",   0, 211, 106,  73,  32),                // compute
-    HAP_CUT("cut_64",  0,  64,  28,  23,  13),                // compute
-    HAP_CUT("heads",   0,   4,   2,   1,   1),                // compute
-    HAP_CUT("cut_192", 0, 192,  64,  64,  64),                // even
+    HAP_CUT("rows",     0,   8,  3,  3,  2),                  // compute
+    HAP_CUT("cut_32",   0,  32, 12, 12,  8),                  // compute
+    HAP_CUT("vocab",    0, 211, 94, 70, 47),                  // compute
+    HAP_CUT("cut_64",   0,  64, 26, 24, 14),                  // compute
+    HAP_CUT("heads",    0,   4,  2,  1,  1),                  // compute
+    HAP_CUT("head_dim", 0,  16,  8,  5,  3),                  // compute
+    HAP_CUT("cut_192",  0, 192, 82, 67, 43),                  // compute
 };
 
 #include "buffers.h"
@@ -31,7 +32,7 @@ static const hap_cuts cuts[] = {
 static void wte_forward(hap_rank *r), h_forward(hap_rank *r, int i), loss_forward(hap_rank *r),
     loss_backward(hap_rank *r), h_backward(hap_rank *r, int i), wte_backward(hap_rank *r),
     norm(hap_rank *r), h_norm(hap_rank *r, int i), update(hap_rank *r),
-    h_update(hap_rank *r, int i), update_2(hap_rank *r), h_wait(hap_rank *r, int i);
+    h_update(hap_rank *r, int i), update_2(hap_rank *r);
 
 int main(int argc, char **argv)
 {
@@ -43,30 +44,30 @@ int main(int argc, char **argv)
     declare_buffers(r); // buffers.h
 
     while (hap_next_step(r)) {
-        wte_forward(r);                                       //                               0.017
+        wte_forward(r);                                       //                               0.018
         for (int i = 0; i < 3; i++)
             h_forward(r, i);                                  //                                1.01
-        loss_forward(r);                                      //                               0.112
-        loss_backward(r);                                     //                               0.188
-        for (int i = 2; i >= 0; i--)
-            h_backward(r, i);                                 //                                1.87
-        wte_backward(r);                                      //                               0.045
-        norm(r);                                              //                               0.007
+        loss_forward(r);                                      //                               0.113
+        loss_backward(r);                                     //                               0.566
+        for (int i = 2; i >= 1; i--)
+            h_backward(r, i);                                 //                                1.25
+        wte_backward(r);                                      //                               0.276
+        norm(r);                                              //                               0.005
         for (int i = 0; i < 2; i++)
-            h_norm(r, i);                                     //                               0.079
-        update(r);                                            //                               0.074
-        for (int i = 0; i < 3; i++)
-            h_update(r, i);                                   //                               0.236
-        update_2(r);                                          //                               0.003
-        for (int i = 0; i < 3; i++)
-            h_wait(r, i);
+            h_norm(r, i);                                     //                               0.077
+        update(r);                                            //                               0.069
+        for (int i = 0; i < 2; i++)
+            h_update(r, i);                                   //                               0.147
+        update_2(r);                                          //                               0.087
     }
     return hap_finish(r);
 }
 
 static void wte_forward(hap_rank *r)
 {
-    op_embedding(r, wte, wte_weight, input_ids);              // y = a[b]  [8@rows 32 64]      0.006
+    // wte
+    hap_cut(r, input_ids_by_rows, input_ids);                 // whole -> @rows  [8@rows 32]   0.001
+    op_embedding(r, wte, wte_weight, input_ids_by_rows);      // y = a[b]  [8@rows 32 64]      0.006
     op_embedding(r, wpe, wpe_weight, wpe_const);              // y = a[b]  [1 32 64]           0.004
     op_add(r, h_add_2[0], wte, wpe);                          // y = a + b  [8@rows 32 64]     0.007
 }
@@ -92,22 +93,22 @@ static void h_forward(hap_rank *r, int i)
     op_sdpa(r, b->attn_sdpa, b->attn_sdpa_lse, b->attn_transpose_3, b->attn_transpose,
         b->attn_transpose_2, NULL, true, 0.25, 0, 0, 0);      // y = softmax(a b') c           0.012
     op_transpose(r, b->attn_transpose_4, b->attn_sdpa, HAP_INTS(0, 2, 1, 3)); //               0.006
-    op_linear(r, b->attn_c_proj, b->attn_reshape_4, b->attn_c_proj_weight, b->attn_c_proj_bias,
+    op_linear(r, b->attn_c_proj, h_attn_reshape_4[i], h_attn_c_proj_weight[i], b->attn_c_proj_bias,
         HAP_NN);                                              // y = a b + c  [8@rows 32 64]   0.023
-    op_add(r, b->add, b->attn_c_proj, h_add_2[i]);            // y = a + b                     0.009
+    op_add(r, h_add[i], b->attn_c_proj, h_add_2[i]);          // y = a + b                     0.009
 
     // ln_2
-    op_row_sum(r, b->ln_2_sum, b->add);                       // y = sum x  [8@rows 32]        0.004
-    op_row_m2(r, b->ln_2_m2, b->add, b->ln_2_sum);            // y = sum (a - mean)^2          0.004
-    op_norm_apply(r, b->ln_2, b->add, b->ln_2_sum, b->ln_2_m2, b->ln_2_weight, b->ln_2_bias,
-        1e-05);                                               // [8@rows 32 64]                0.006
+    op_row_sum(r, h_ln_2_sum[i], h_add[i]);                   // y = sum x  [8@rows 32]        0.004
+    op_row_m2(r, h_ln_2_m2[i], h_add[i], h_ln_2_sum[i]);      // y = sum (a - mean)^2          0.004
+    op_norm_apply(r, h_ln_2[i], h_add[i], h_ln_2_sum[i], h_ln_2_m2[i], h_ln_2_weight[i],
+        b->ln_2_bias, 1e-05);                                 // [8@rows 32 64]                0.006
 
     // mlp
-    op_linear(r, b->mlp_c_fc, b->ln_2, b->mlp_c_fc_weight, b->mlp_c_fc_bias, HAP_NN); //       0.067
-    op_gelu(r, b->mlp_act, b->mlp_c_fc, true);                // y = gelu x                    0.016
-    op_linear(r, b->mlp_c_proj, b->mlp_act, b->mlp_c_proj_weight, b->mlp_c_proj_bias,
+    op_linear(r, h_mlp_c_fc[i], h_ln_2[i], h_mlp_c_fc_weight[i], b->mlp_c_fc_bias, HAP_NN); // 0.067
+    op_gelu(r, h_mlp_act[i], h_mlp_c_fc[i], true);            // y = gelu x                    0.016
+    op_linear(r, b->mlp_c_proj, h_mlp_act[i], h_mlp_c_proj_weight[i], b->mlp_c_proj_bias,
         HAP_NN);                                              // y = a b + c  [8@rows 32 64]   0.067
-    op_add(r, h_add_2[i + 1], b->add, b->mlp_c_proj);         // y = a + b                     0.009
+    op_add(r, h_add_2[i + 1], h_add[i], b->mlp_c_proj);       // y = a + b                     0.009
 }
 
 static void loss_forward(hap_rank *r)
@@ -119,73 +120,78 @@ static void loss_forward(hap_rank *r)
     op_linear(r, lm_head, ln_f, wte_weight, NULL, HAP_NT);    // y = a b'  [8@rows 32 211]     0.073
     op_pad(r, pad, labels, 1, 0, 1, -100);                    // y = x, padded  [8@rows 33]    0.001
     op_slice(r, slice, pad, 1, 1, 33);                        // y = part of x  [8@rows 32]    0.001
+    op_row_max(r, ce_sum_max, lm_head);                       // y = max x                     0.009
+    hap_event *e_slice_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &slice_all, &slice,
+        NULL);                                                // @rows -> whole  2.00 KiB      0.010
 
     // ce_sum
-    op_row_max(r, ce_sum_max, lm_head);                       // y = max x                     0.009
-    op_row_expsum(r, ce_sum_expsum, lm_head, ce_sum_max);     // y = sum exp(a - b)            0.010
+    op_row_expsum(r, ce_sum_expsum, lm_head, ce_sum_max);     // [8@rows 32]                   0.010
     op_target_logit(r, ce_sum_target, lm_head, slice, -100);  // y = a[label]                  0.001
     op_nll_sum(r, ce_sum, ce_sum_max, ce_sum_expsum, ce_sum_target, slice, -100); // []+       0.001
-
-    // count
-    op_count(r, count, slice, -100);                          // y = count x                   0.001
-    hap_tensor *const to[] = {ce_sum_all, count_all};
-    hap_tensor *const from[] = {ce_sum, count};
-    hap_wait(r, coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 2, to, from, NULL)); // 8 B       0.020
-    op_div(r, loss, ce_sum_all, count_all);                   // y = a / b                     0.001
+    hap_event *e_ce_sum_all = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 1, &ce_sum_all, &ce_sum,
+        NULL);                                                // + -> whole  []  4 B           0.020
+    hap_wait(r, e_slice_all);
+    op_count(r, count, slice_all, -100);                      // y = count x                   0.001
+    hap_wait(r, e_ce_sum_all);
+    op_div(r, loss, ce_sum_all, count);                       // y = a / b                     0.001
 }
 
 static void loss_backward(hap_rank *r)
 {
     // loss
     op_full(r, loss_seed, (hap_ints){0, NULL}, 1, HAP_F32);   // y = 1  []                     0.001
-    op_div(r, loss_da, loss_seed, count_all);                 // y = a / b                     0.001
+    op_div(r, loss_da, loss_seed, count);                     // y = a / b                     0.001
     op_ce_bwd(r, ce_sum_dx, lm_head, ce_sum_max, ce_sum_expsum, slice, loss_da, -100); //      0.018
 
     // lm_head
     op_linear(r, lm_head_dx, ce_sum_dx, wte_weight, NULL, HAP_NN); // y = a b  [8@rows 32 64]  0.073
     op_linear_dw(r, lm_head_dw, ce_sum_dx, ln_f);             // y = sum rows a' b  [211 64]+  0.073
+    lm_head_dw_by_vocab_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1,
+        &lm_head_dw_by_vocab, &lm_head_dw, NULL);             // + -> @vocab  52.8 KiB         0.025
 
     // ln_f
     op_norm_bwd_stats(r, ln_f_sum_u, ln_f_sum_ux, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2,
         ln_f_weight, 1e-05);                                  // [8@rows 32]                   0.006
-    op_norm_bwd(r, h_ln_1_dsum[3], lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2, ln_f_sum_u,
-        ln_f_sum_ux, ln_f_weight, 1e-05);                     // [8@rows 32 64]                0.009
+    op_norm_bwd(r, ln_f_dx, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2, ln_f_sum_u, ln_f_sum_ux,
+        ln_f_weight, 1e-05);                                  // [8@rows 32 64]                0.009
     op_norm_bwd_params(r, ln_f_dw, ln_f_db, lm_head_dx, h_add_2[3], ln_f_sum, ln_f_m2,
         1e-05);                                               // y, y1 = dweight, dbias  [64]+ 0.006
+
+    // h.2.mlp
+    op_linear(r, h_2_mlp_c_proj_dx, ln_f_dx, h_mlp_c_proj_weight[2], NULL, HAP_NT); //         0.067
+    op_linear_dw(r, h_2_mlp_c_proj_dw, h_mlp_act[2], ln_f_dx); // y = sum rows a' b  [192 64]+ 0.067
+    h_2_mlp_c_proj_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1,
+        &h_2_mlp_c_proj_dw_cut, &h_2_mlp_c_proj_dw, NULL);    // + -> @cut_192  48.0 KiB       0.025
+    op_sum(r, h_2_mlp_c_proj_db, ln_f_dx, HAP_INTS(0, 1), false); // y = sum x  [64]+          0.004
+    op_gelu_bwd(r, h_2_mlp_act_dx, h_2_mlp_c_proj_dx, h_mlp_c_fc[2], true); // [8@rows 32 192] 0.024
+    op_linear(r, h_2_mlp_c_fc_dx, h_2_mlp_act_dx, h_mlp_c_fc_weight[2], NULL, HAP_NT); //      0.067
+    op_linear_dw(r, h_2_mlp_c_fc_dw, h_ln_2[2], h_2_mlp_act_dx); // [64 192]+                  0.067
+    h_2_mlp_c_fc_dw_cut_ready = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1,
+        &h_2_mlp_c_fc_dw_cut, &h_2_mlp_c_fc_dw, NULL);        // + -> @cut_64  48.0 KiB        0.025
+    op_sum(r, h_2_mlp_c_fc_db, h_2_mlp_act_dx, HAP_INTS(0, 1), false); // y = sum x  [192]+    0.009
+
+    // h.2.ln_2
+    op_norm_bwd_stats(r, h_2_ln_2_sum_u, h_2_ln_2_sum_ux, h_2_mlp_c_fc_dx, h_add[2], h_ln_2_sum[2],
+        h_ln_2_m2[2], h_ln_2_weight[2], 1e-05);               // [8@rows 32]                   0.006
+    op_norm_bwd(r, h_2_ln_2_dx, h_2_mlp_c_fc_dx, h_add[2], h_ln_2_sum[2], h_ln_2_m2[2],
+        h_2_ln_2_sum_u, h_2_ln_2_sum_ux, h_ln_2_weight[2], 1e-05); // [8@rows 32 64]           0.009
+    op_add(r, h_ln_2_dsum[2], ln_f_dx, h_2_ln_2_dx);          // y = a + b                     0.009
+    op_norm_bwd_params(r, h_2_ln_2_dw, h_2_ln_2_db, h_2_mlp_c_fc_dx, h_add[2], h_ln_2_sum[2],
+        h_ln_2_m2[2], 1e-05);                                 // y, y1 = dweight, dbias  [64]+ 0.006
+
+    // h.2.attn
+    op_linear(r, h_attn_c_proj_dx[2], h_ln_2_dsum[2], h_attn_c_proj_weight[2], NULL,
+        HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.023
+    op_linear_dw(r, h_2_attn_c_proj_dw, h_attn_reshape_4[2], h_ln_2_dsum[2]); // [64 64]+      0.023
 }
 
-// One of the 3 blocks transformer.h.*                        //                               0.623
+// One of 2 of the 3 blocks transformer.h.*                   //                               0.623
 static void h_backward(hap_rank *r, int i)
 {
     const h_block *b = &h[i];
-    // mlp
-    op_linear(r, b->mlp_c_proj_dx, h_ln_1_dsum[i + 1], b->mlp_c_proj_weight, NULL, HAP_NT); // 0.067
-    op_linear_dw(r, b->mlp_c_proj_dw, b->mlp_act, h_ln_1_dsum[i + 1]); // [192 64]+            0.067
-    h_mlp_c_proj_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_EVEN, 1,
-        &b->mlp_c_proj_dw_cut, &b->mlp_c_proj_dw, NULL);      // + -> @cut_192  48.0 KiB       0.018
-    op_sum(r, b->mlp_c_proj_db, h_ln_1_dsum[i + 1], HAP_INTS(0, 1), false); // [64]+           0.004
-    op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, b->mlp_c_fc, true); // [8@rows 32 192]     0.024
-    op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, b->mlp_c_fc_weight, NULL, HAP_NT); //          0.067
-    op_linear_dw(r, b->mlp_c_fc_dw, b->ln_2, b->mlp_act_dx);  // y = sum rows a' b  [64 192]+  0.067
-    h_mlp_c_fc_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1,
-        &b->mlp_c_fc_dw_cut, &b->mlp_c_fc_dw, NULL);          // + -> @cut_64  48.0 KiB        0.025
-    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // y = sum x  [192]+      0.009
-
-    // ln_2
-    op_norm_bwd_stats(r, b->ln_2_sum_u, b->ln_2_sum_ux, b->mlp_c_fc_dx, b->add, b->ln_2_sum,
-        b->ln_2_m2, b->ln_2_weight, 1e-05);                   // [8@rows 32]                   0.006
-    op_norm_bwd(r, b->ln_2_dx, b->mlp_c_fc_dx, b->add, b->ln_2_sum, b->ln_2_m2, b->ln_2_sum_u,
-        b->ln_2_sum_ux, b->ln_2_weight, 1e-05);               // [8@rows 32 64]                0.009
-    op_add(r, b->ln_2_dsum, h_ln_1_dsum[i + 1], b->ln_2_dx);  // y = a + b                     0.009
-    op_norm_bwd_params(r, b->ln_2_dw, b->ln_2_db, b->mlp_c_fc_dx, b->add, b->ln_2_sum, b->ln_2_m2,
-        1e-05);                                               // y, y1 = dweight, dbias  [64]+ 0.006
-
     // attn
-    op_linear(r, b->attn_c_proj_dx, b->ln_2_dsum, b->attn_c_proj_weight, NULL, HAP_NT); //     0.023
-    op_linear_dw(r, b->attn_c_proj_dw, b->attn_reshape_4, b->ln_2_dsum); // [64 64]+           0.023
-    h_attn_c_proj_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1,
-        &b->attn_c_proj_dw_by_heads, &b->attn_c_proj_dw, NULL); // + -> @heads  16.0 KiB       0.018
-    op_sum(r, b->attn_c_proj_db, b->ln_2_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+     0.004
+    op_sum(r, b->attn_c_proj_db, h_ln_2_dsum[i], HAP_INTS(0, 1), false); // y = sum x  [64]+   0.004
+    op_reshape(r, b->attn_reshape_4_dx, h_attn_c_proj_dx[i], HAP_INTS(8, 32, 4, 16)); //       0.000
     op_transpose(r, b->attn_transpose_4_dx, b->attn_reshape_4_dx, HAP_INTS(0, 2, 1, 3)); //    0.006
     op_sdpa_bwd(r, b->attn_sdpa_dq, b->attn_sdpa_dk, b->attn_sdpa_dv, b->attn_transpose_4_dx,
         b->attn_transpose_3, b->attn_transpose, b->attn_transpose_2, b->attn_sdpa, b->attn_sdpa_lse,
@@ -206,136 +212,200 @@ static void h_backward(hap_rank *r, int i)
         b->ln_1_m2, b->ln_1_weight, 1e-05);                   // [8@rows 32]                   0.006
     op_norm_bwd(r, b->ln_1_dx, b->attn_c_attn_dx, h_add_2[i], b->ln_1_sum, b->ln_1_m2,
         b->ln_1_sum_u, b->ln_1_sum_ux, b->ln_1_weight, 1e-05); // [8@rows 32 64]               0.009
-    op_add(r, h_ln_1_dsum[i], b->ln_2_dsum, b->ln_1_dx);      // y = a + b                     0.009
+    op_add(r, b->ln_1_dsum, h_ln_2_dsum[i], b->ln_1_dx);      // y = a + b                     0.009
     op_norm_bwd_params(r, b->ln_1_dw, b->ln_1_db, b->attn_c_attn_dx, h_add_2[i], b->ln_1_sum,
         b->ln_1_m2, 1e-05);                                   // y, y1 = dweight, dbias  [64]+ 0.006
+
+    // mlp
+    op_linear(r, b->mlp_c_proj_dx, b->ln_1_dsum, h_mlp_c_proj_weight[i - 1], NULL, HAP_NT); // 0.067
+    op_linear_dw(r, b->mlp_c_proj_dw, h_mlp_act[i - 1], b->ln_1_dsum); // [192 64]+            0.067
+    h_mlp_c_proj_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1,
+        &h_mlp_c_proj_dw_cut[i - 1], &b->mlp_c_proj_dw, NULL); // + -> @cut_192  48.0 KiB      0.025
+    op_sum(r, b->mlp_c_proj_db, b->ln_1_dsum, HAP_INTS(0, 1), false); // y = sum x  [64]+      0.004
+    op_gelu_bwd(r, b->mlp_act_dx, b->mlp_c_proj_dx, h_mlp_c_fc[i - 1], true); //               0.024
+    op_linear(r, b->mlp_c_fc_dx, b->mlp_act_dx, h_mlp_c_fc_weight[i - 1], NULL, HAP_NT); //    0.067
+    op_linear_dw(r, b->mlp_c_fc_dw, h_ln_2[i - 1], b->mlp_act_dx); // [64 192]+                0.067
+    h_mlp_c_fc_dw_cut_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1,
+        &h_mlp_c_fc_dw_cut[i - 1], &b->mlp_c_fc_dw, NULL);    // + -> @cut_64  48.0 KiB        0.025
+    op_sum(r, b->mlp_c_fc_db, b->mlp_act_dx, HAP_INTS(0, 1), false); // y = sum x  [192]+      0.009
+
+    // ln_2
+    op_norm_bwd_stats(r, b->ln_2_sum_u, b->ln_2_sum_ux, b->mlp_c_fc_dx, h_add[i - 1],
+        h_ln_2_sum[i - 1], h_ln_2_m2[i - 1], h_ln_2_weight[i - 1], 1e-05); // [8@rows 32]      0.006
+    op_norm_bwd(r, b->ln_2_dx, b->mlp_c_fc_dx, h_add[i - 1], h_ln_2_sum[i - 1], h_ln_2_m2[i - 1],
+        b->ln_2_sum_u, b->ln_2_sum_ux, h_ln_2_weight[i - 1], 1e-05); // [8@rows 32 64]         0.009
+    op_add(r, h_ln_2_dsum[i - 1], b->ln_1_dsum, b->ln_2_dx);  // y = a + b                     0.009
+    op_norm_bwd_params(r, b->ln_2_dw, b->ln_2_db, b->mlp_c_fc_dx, h_add[i - 1], h_ln_2_sum[i - 1],
+        h_ln_2_m2[i - 1], 1e-05);                             // y, y1 = dweight, dbias  [64]+ 0.006
+
+    // attn
+    op_linear(r, h_attn_c_proj_dx[i - 1], h_ln_2_dsum[i - 1], h_attn_c_proj_weight[i - 1], NULL,
+        HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.023
+    op_linear_dw(r, b->attn_c_proj_dw, h_attn_reshape_4[i - 1], h_ln_2_dsum[i - 1]); //        0.023
+    h_attn_c_proj_dw_by_heads_ready[i] = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1,
+        &h_attn_c_proj_dw_by_heads[i - 1], &b->attn_c_proj_dw, NULL); // + -> @heads  16.0 KiB 0.018
 }
 
 static void wte_backward(hap_rank *r)
 {
-    op_sum(r, add_fold1, h_ln_1_dsum[0], HAP_INTS(0), true);  // y = sum x  [1 32 64]+         0.004
+    // h.0.attn
+    op_sum(r, h[0].attn_c_proj_db, h_ln_2_dsum[0], HAP_INTS(0, 1), false); // y = sum x  [64]+ 0.004
+    op_reshape(r, h[0].attn_reshape_4_dx, h_attn_c_proj_dx[0], HAP_INTS(8, 32, 4, 16)); //     0.000
+    op_transpose(r, h[0].attn_transpose_4_dx, h[0].attn_reshape_4_dx,
+        HAP_INTS(0, 2, 1, 3));                                // y = x'  [8@rows 4 32 16]      0.006
+    op_sdpa_bwd(r, h[0].attn_sdpa_dq, h[0].attn_sdpa_dk, h[0].attn_sdpa_dv,
+        h[0].attn_transpose_4_dx, h[0].attn_transpose_3, h[0].attn_transpose, h[0].attn_transpose_2,
+        h[0].attn_sdpa, h[0].attn_sdpa_lse, NULL, true, 0.25, 0, 0, 0); //                     0.028
+    op_transpose(r, h[0].attn_transpose_3_dx, h[0].attn_sdpa_dq, HAP_INTS(0, 2, 1, 3)); //     0.006
+    op_transpose(r, h[0].attn_transpose_2_dx, h[0].attn_sdpa_dv, HAP_INTS(0, 2, 1, 3)); //     0.006
+    op_transpose(r, h[0].attn_transpose_dx, h[0].attn_sdpa_dk, HAP_INTS(0, 2, 1, 3)); //       0.006
+    hap_tensor *const parts[] = {h[0].attn_reshape_3_dx, h[0].attn_reshape_dx,
+        h[0].attn_reshape_2_dx};
+    op_concat(r, h[0].attn_split_dx, 3, parts, 2);            // y = xs  [8@rows 32 192]       0.016
+    op_linear(r, h[0].attn_c_attn_dx, h[0].attn_split_dx, h[0].attn_c_attn_weight, NULL,
+        HAP_NT);                                              // y = a b'  [8@rows 32 64]      0.067
+    op_linear_dw(r, h[0].attn_c_attn_dw, h[0].ln_1, h[0].attn_split_dx); // [64 192]+          0.067
+    h_attn_c_attn_dw_cut_ready[0] = coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1,
+        &h[0].attn_c_attn_dw_cut, &h[0].attn_c_attn_dw, NULL); // + -> @cut_64  48.0 KiB       0.025
+    op_sum(r, h[0].attn_c_attn_db, h[0].attn_split_dx, HAP_INTS(0, 1), false); // [192]+       0.009
+
+    // h.0.ln_1
+    op_norm_bwd_stats(r, h[0].ln_1_sum_u, h[0].ln_1_sum_ux, h[0].attn_c_attn_dx, h_add_2[0],
+        h[0].ln_1_sum, h[0].ln_1_m2, h[0].ln_1_weight, 1e-05); // [8@rows 32]                  0.006
+    op_norm_bwd(r, h[0].ln_1_dx, h[0].attn_c_attn_dx, h_add_2[0], h[0].ln_1_sum, h[0].ln_1_m2,
+        h[0].ln_1_sum_u, h[0].ln_1_sum_ux, h[0].ln_1_weight, 1e-05); // [8@rows 32 64]         0.009
+    op_add(r, h[0].ln_1_dsum, h_ln_2_dsum[0], h[0].ln_1_dx);  // y = a + b                     0.009
+    hap_event *e_h_0_ln_1_dsum_all = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
+        &h_0_ln_1_dsum_all, &h[0].ln_1_dsum, NULL);           // @rows -> whole  64.0 KiB      0.022
+    op_norm_bwd_params(r, h[0].ln_1_dw, h[0].ln_1_db, h[0].attn_c_attn_dx, h_add_2[0],
+        h[0].ln_1_sum, h[0].ln_1_m2, 1e-05);                  // y, y1 = dweight, dbias  [64]+ 0.006
+    hap_tensor *const to[] = {ln_f_dw_all, ln_f_db_all, h[2].mlp_c_proj_db_all,
+        h[2].mlp_c_fc_db_all, h[2].ln_2_dw_all, h[2].ln_2_db_all, h_2_attn_c_proj_dw_all,
+        h[2].attn_c_proj_db_all, h[2].attn_c_attn_db_all, h[2].ln_1_dw_all, h[2].ln_1_db_all,
+        h[1].mlp_c_proj_db_all, h[1].mlp_c_fc_db_all, h[1].ln_2_dw_all, h[1].ln_2_db_all,
+        h[1].attn_c_proj_db_all, h[1].attn_c_attn_db_all, h[1].ln_1_dw_all, h[1].ln_1_db_all,
+        h[0].mlp_c_proj_db_all, h[0].mlp_c_fc_db_all, h[0].ln_2_dw_all, h[0].ln_2_db_all,
+        h[0].attn_c_proj_db_all, h[0].attn_c_attn_db_all, h[0].ln_1_dw_all, h[0].ln_1_db_all};
+    hap_tensor *const from[] = {ln_f_dw, ln_f_db, h_2_mlp_c_proj_db, h_2_mlp_c_fc_db, h_2_ln_2_dw,
+        h_2_ln_2_db, h_2_attn_c_proj_dw, h[2].attn_c_proj_db, h[2].attn_c_attn_db, h[2].ln_1_dw,
+        h[2].ln_1_db, h[2].mlp_c_proj_db, h[2].mlp_c_fc_db, h[2].ln_2_dw, h[2].ln_2_db,
+        h[1].attn_c_proj_db, h[1].attn_c_attn_db, h[1].ln_1_dw, h[1].ln_1_db, h[1].mlp_c_proj_db,
+        h[1].mlp_c_fc_db, h[1].ln_2_dw, h[1].ln_2_db, h[0].attn_c_proj_db, h[0].attn_c_attn_db,
+        h[0].ln_1_dw, h[0].ln_1_db};
+    ln_f_dw_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 27, to, from, NULL); //   0.029
+    hap_wait(r, e_h_0_ln_1_dsum_all);
+
+    // add
+    hap_cut(r, h_0_ln_1_dsum_cut, h_0_ln_1_dsum_all);         // [8 32 64@cut_64]              0.005
+    op_sum(r, add_fold1, h_0_ln_1_dsum_cut, HAP_INTS(0), true); // y = sum x  [1 32 64@cut_64] 0.004
 
     // wpe
-    op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32);    // y[b] += a  [32 64]+           0.004
-    hap_tensor *const to[] = {ln_f_dw_all, ln_f_db_all, h[2].mlp_c_proj_db_all,
-        h[2].mlp_c_fc_db_all, h[2].ln_2_dw_all, h[2].ln_2_db_all, h[2].attn_c_proj_db_all,
-        h[2].attn_c_attn_db_all, h[2].ln_1_dw_all, h[2].ln_1_db_all, h[1].mlp_c_proj_db_all,
-        h[1].mlp_c_fc_db_all, h[1].ln_2_dw_all, h[1].ln_2_db_all, h[1].attn_c_proj_db_all,
-        h[1].attn_c_attn_db_all, h[1].ln_1_dw_all, h[1].ln_1_db_all, h[0].mlp_c_proj_db_all,
-        h[0].mlp_c_fc_db_all, h[0].ln_2_dw_all, h[0].ln_2_db_all, h[0].attn_c_proj_db_all,
-        h[0].attn_c_attn_db_all, h[0].ln_1_dw_all, h[0].ln_1_db_all, wpe_dw_all};
-    hap_tensor *const from[] = {ln_f_dw, ln_f_db, h[2].mlp_c_proj_db, h[2].mlp_c_fc_db,
-        h[2].ln_2_dw, h[2].ln_2_db, h[2].attn_c_proj_db, h[2].attn_c_attn_db, h[2].ln_1_dw,
-        h[2].ln_1_db, h[1].mlp_c_proj_db, h[1].mlp_c_fc_db, h[1].ln_2_dw, h[1].ln_2_db,
-        h[1].attn_c_proj_db, h[1].attn_c_attn_db, h[1].ln_1_dw, h[1].ln_1_db, h[0].mlp_c_proj_db,
-        h[0].mlp_c_fc_db, h[0].ln_2_dw, h[0].ln_2_db, h[0].attn_c_proj_db, h[0].attn_c_attn_db,
-        h[0].ln_1_dw, h[0].ln_1_db, wpe_dw};
-    ln_f_dw_all_ready = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 27, to, from, NULL); //   0.026
+    op_embedding_bwd(r, wpe_dw, add_fold1, wpe_const, 32);    // y[b] += a  [32 64@cut_64]     0.002
+    wpe_dw_cut_ready = coll_all_to_all_start(r, AXIS(0), FORM_EVEN, 1, &wpe_dw_cut, &wpe_dw,
+        wpe_dw_cut_scratch);                                  // @cut_64 -> @cut_32  8.00 KiB  0.012
 
     // wte
-    op_embedding_bwd(r, wte_dw, h_ln_1_dsum[0], input_ids, 211); // y[b] += a  [211 64]+       0.011
-    op_add(r, wte_dsum, lm_head_dw, wte_dw);                  // y = a + b                     0.026
-    hap_wait(r, coll_reduce_scatter_start(r, AXIS(0), FORM_GROUPED, 1, &wte_dsum_by_vocab,
-        &wte_dsum, NULL));                                    // + -> @vocab  52.8 KiB         0.026
+    op_embedding_bwd(r, wte_dw, h_0_ln_1_dsum_all, input_ids, 211); // [211@vocab 64]          0.013
+    hap_wait(r, lm_head_dw_by_vocab_ready);                   // 0.025 hidden
+    op_add(r, wte_dsum, lm_head_dw_by_vocab, wte_dw);         // y = a + b                     0.007
 }
 
 static void norm(hap_rank *r)
 {
-    op_sumsq(r, wte_weight_sumsq, wte_dsum_by_vocab);         // y = sum x^2  []+              0.003
-    hap_wait(r, ln_f_dw_all_ready);                           // 0.026 hidden
-    hap_cut(r, wpe_dw_cut, wpe_dw_all);                       // [32@cut_32 64]                0.002
-    op_sumsq(r, wpe_weight_sumsq, wpe_dw_cut);                // y = sum x^2  []+              0.001
+    op_sumsq(r, wte_weight_sumsq, wte_dsum);                  // y = sum x^2  []+              0.003
+    hap_wait(r, wpe_dw_cut_ready);
+    op_sumsq(r, wpe_weight_sumsq, wpe_dw_cut);                // y = sum x^2                   0.001
     op_add(r, h_mlp_c_proj_bias_norm[0], wte_weight_sumsq, wpe_weight_sumsq); // y = a + b     0.001
+    hap_wait(r, ln_f_dw_all_ready);                           // 0.029 hidden
 }
 
 // One of 2 of the 3 blocks transformer.h.*                   //                               0.039
 static void h_norm(hap_rank *r, int i)
 {
     const h_block *b = &h[i];
-    op_sumsq(r, b->ln_1_weight_sumsq, b->ln_1_dw_all);        // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), b->ln_1_weight_sumsq_part, b->ln_1_weight_sumsq); // []+           0.001
-    op_add(r, b->ln_1_weight_norm, h_mlp_c_proj_bias_norm[i], b->ln_1_weight_sumsq_part); //   0.001
-    op_sumsq(r, b->ln_1_bias_sumsq, b->ln_1_db_all);          // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), b->ln_1_bias_sumsq_part, b->ln_1_bias_sumsq); // whole -> +  []+   0.001
-    op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq_part); // y = a + b   0.001
+    hap_cut(r, b->ln_1_dw_cut, b->ln_1_dw_all);               // whole -> @cut_64  [64@cut_64] 0.001
+    op_sumsq(r, b->ln_1_weight_sumsq, b->ln_1_dw_cut);        // y = sum x^2  []+              0.001
+    op_add(r, b->ln_1_weight_norm, h_mlp_c_proj_bias_norm[i], b->ln_1_weight_sumsq); //        0.001
+    hap_cut(r, b->ln_1_db_cut, b->ln_1_db_all);               // whole -> @cut_64  [64@cut_64] 0.001
+    op_sumsq(r, b->ln_1_bias_sumsq, b->ln_1_db_cut);          // y = sum x^2  []+              0.001
+    op_add(r, b->ln_1_bias_norm, b->ln_1_weight_norm, b->ln_1_bias_sumsq); // y = a + b        0.001
     hap_wait(r, h_attn_c_attn_dw_cut_ready[i]);               // 0.025 hidden
     op_sumsq(r, b->attn_c_attn_weight_sumsq, b->attn_c_attn_dw_cut); // y = sum x^2            0.003
     op_add(r, b->attn_c_attn_weight_norm, b->ln_1_bias_norm, b->attn_c_attn_weight_sumsq); //  0.001
-    op_sumsq(r, b->attn_c_attn_bias_sumsq, b->attn_c_attn_db_all); // y = sum x^2  []          0.001
-    hap_partial(r, AXIS(0), b->attn_c_attn_bias_sumsq_part, b->attn_c_attn_bias_sumsq); // []+ 0.001
+    hap_cut(r, b->attn_c_attn_db_by_head_dim, b->attn_c_attn_db_all); // [192@head_dim]        0.001
+    op_sumsq(r, b->attn_c_attn_bias_sumsq, b->attn_c_attn_db_by_head_dim); // y = sum x^2  []+ 0.001
     op_add(r, b->attn_c_attn_bias_norm, b->attn_c_attn_weight_norm,
-        b->attn_c_attn_bias_sumsq_part);                      // y = a + b                     0.001
-    hap_wait(r, h_attn_c_proj_dw_by_heads_ready[i]);          // 0.018 hidden
-    op_sumsq(r, b->attn_c_proj_weight_sumsq, b->attn_c_proj_dw_by_heads); // y = sum x^2       0.002
+        b->attn_c_attn_bias_sumsq);                           // y = a + b                     0.001
+    hap_wait(r, h_attn_c_proj_dw_by_heads_ready[i + 1]);      // 0.018 hidden
+    op_sumsq(r, b->attn_c_proj_weight_sumsq, h_attn_c_proj_dw_by_heads[i]); // y = sum x^2     0.002
     op_add(r, b->attn_c_proj_weight_norm, b->attn_c_attn_bias_norm,
         b->attn_c_proj_weight_sumsq);                         // y = a + b                     0.001
-    op_sumsq(r, b->attn_c_proj_bias_sumsq, b->attn_c_proj_db_all); // y = sum x^2  []          0.001
-    hap_partial(r, AXIS(0), b->attn_c_proj_bias_sumsq_part, b->attn_c_proj_bias_sumsq); // []+ 0.001
+    hap_cut(r, b->attn_c_proj_db_cut, b->attn_c_proj_db_all); // whole -> @cut_64  [64@cut_64] 0.001
+    op_sumsq(r, b->attn_c_proj_bias_sumsq, b->attn_c_proj_db_cut); // y = sum x^2  []+         0.001
     op_add(r, b->attn_c_proj_bias_norm, b->attn_c_proj_weight_norm,
-        b->attn_c_proj_bias_sumsq_part);                      // y = a + b                     0.001
-    op_sumsq(r, b->ln_2_weight_sumsq, b->ln_2_dw_all);        // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), b->ln_2_weight_sumsq_part, b->ln_2_weight_sumsq); // []+           0.001
-    op_add(r, b->ln_2_weight_norm, b->attn_c_proj_bias_norm, b->ln_2_weight_sumsq_part); //    0.001
-    op_sumsq(r, b->ln_2_bias_sumsq, b->ln_2_db_all);          // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), b->ln_2_bias_sumsq_part, b->ln_2_bias_sumsq); // whole -> +  []+   0.001
-    op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq_part); // y = a + b   0.001
-    hap_wait(r, h_mlp_c_fc_dw_cut_ready[i]);                  // 0.025 hidden
-    op_sumsq(r, b->mlp_c_fc_weight_sumsq, b->mlp_c_fc_dw_cut); // y = sum x^2                  0.003
+        b->attn_c_proj_bias_sumsq);                           // y = a + b                     0.001
+    hap_cut(r, b->ln_2_dw_cut, b->ln_2_dw_all);               // whole -> @cut_64  [64@cut_64] 0.001
+    op_sumsq(r, b->ln_2_weight_sumsq, b->ln_2_dw_cut);        // y = sum x^2  []+              0.001
+    op_add(r, b->ln_2_weight_norm, b->attn_c_proj_bias_norm, b->ln_2_weight_sumsq); //         0.001
+    hap_cut(r, b->ln_2_db_cut, b->ln_2_db_all);               // whole -> @cut_64  [64@cut_64] 0.001
+    op_sumsq(r, b->ln_2_bias_sumsq, b->ln_2_db_cut);          // y = sum x^2  []+              0.001
+    op_add(r, b->ln_2_bias_norm, b->ln_2_weight_norm, b->ln_2_bias_sumsq); // y = a + b        0.001
+    hap_wait(r, h_mlp_c_fc_dw_cut_ready[i + 1]);              // 0.025 hidden
+    op_sumsq(r, b->mlp_c_fc_weight_sumsq, h_mlp_c_fc_dw_cut[i]); // y = sum x^2                0.003
     op_add(r, b->mlp_c_fc_weight_norm, b->ln_2_bias_norm, b->mlp_c_fc_weight_sumsq); //        0.001
     op_sumsq(r, b->mlp_c_fc_bias_sumsq, b->mlp_c_fc_db_all);  // y = sum x^2  []               0.001
     hap_partial(r, AXIS(0), b->mlp_c_fc_bias_sumsq_part, b->mlp_c_fc_bias_sumsq); // []+       0.001
     op_add(r, b->mlp_c_fc_bias_norm, b->mlp_c_fc_weight_norm, b->mlp_c_fc_bias_sumsq_part); // 0.001
-    hap_wait(r, h_mlp_c_proj_dw_cut_ready[i]);                // 0.018 hidden
-    op_sumsq(r, b->mlp_c_proj_weight_sumsq, b->mlp_c_proj_dw_cut); // y = sum x^2              0.004
+    hap_wait(r, h_mlp_c_proj_dw_cut_ready[i + 1]);            // 0.025 hidden
+    op_sumsq(r, b->mlp_c_proj_weight_sumsq, h_mlp_c_proj_dw_cut[i]); // y = sum x^2            0.003
     op_add(r, b->mlp_c_proj_weight_norm, b->mlp_c_fc_bias_norm,
         b->mlp_c_proj_weight_sumsq);                          // y = a + b                     0.001
-    op_sumsq(r, b->mlp_c_proj_bias_sumsq, b->mlp_c_proj_db_all); // y = sum x^2  []            0.001
-    hap_partial(r, AXIS(0), b->mlp_c_proj_bias_sumsq_part, b->mlp_c_proj_bias_sumsq); // []+   0.001
+    hap_cut(r, b->mlp_c_proj_db_cut, b->mlp_c_proj_db_all);   // whole -> @cut_64  [64@cut_64] 0.001
+    op_sumsq(r, b->mlp_c_proj_bias_sumsq, b->mlp_c_proj_db_cut); // y = sum x^2  []+           0.001
     op_add(r, h_mlp_c_proj_bias_norm[i + 1], b->mlp_c_proj_weight_norm,
-        b->mlp_c_proj_bias_sumsq_part);                       // y = a + b                     0.001
+        b->mlp_c_proj_bias_sumsq);                            // y = a + b                     0.001
 }
 
 static void update(hap_rank *r)
 {
-    op_sumsq(r, h[2].ln_1_weight_sumsq, h[2].ln_1_dw_all);    // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h[2].ln_1_weight_sumsq_part, h[2].ln_1_weight_sumsq); // []+       0.001
-    op_add(r, h[2].ln_1_weight_norm, h_mlp_c_proj_bias_norm[2],
-        h[2].ln_1_weight_sumsq_part);                         // y = a + b                     0.001
-    op_sumsq(r, h[2].ln_1_bias_sumsq, h[2].ln_1_db_all);      // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h[2].ln_1_bias_sumsq_part, h[2].ln_1_bias_sumsq); // []+           0.001
-    op_add(r, h[2].ln_1_bias_norm, h[2].ln_1_weight_norm, h[2].ln_1_bias_sumsq_part); //       0.001
+    hap_cut(r, h[2].ln_1_dw_cut, h[2].ln_1_dw_all);           // whole -> @cut_64  [64@cut_64] 0.001
+    op_sumsq(r, h[2].ln_1_weight_sumsq, h[2].ln_1_dw_cut);    // y = sum x^2  []+              0.001
+    op_add(r, h[2].ln_1_weight_norm, h_mlp_c_proj_bias_norm[2], h[2].ln_1_weight_sumsq); //    0.001
+    hap_cut(r, h[2].ln_1_db_cut, h[2].ln_1_db_all);           // whole -> @cut_64  [64@cut_64] 0.001
+    op_sumsq(r, h[2].ln_1_bias_sumsq, h[2].ln_1_db_cut);      // y = sum x^2  []+              0.001
+    op_add(r, h[2].ln_1_bias_norm, h[2].ln_1_weight_norm, h[2].ln_1_bias_sumsq); // y = a + b  0.001
     hap_wait(r, h_attn_c_attn_dw_cut_ready[2]);               // 0.025 hidden
     op_sumsq(r, h[2].attn_c_attn_weight_sumsq, h[2].attn_c_attn_dw_cut); // y = sum x^2        0.003
     op_add(r, h[2].attn_c_attn_weight_norm, h[2].ln_1_bias_norm,
         h[2].attn_c_attn_weight_sumsq);                       // y = a + b                     0.001
-    op_sumsq(r, h[2].attn_c_attn_bias_sumsq, h[2].attn_c_attn_db_all); // y = sum x^2  []      0.001
-    hap_partial(r, AXIS(0), h[2].attn_c_attn_bias_sumsq_part, h[2].attn_c_attn_bias_sumsq); // 0.001
+    hap_cut(r, h[2].attn_c_attn_db_by_head_dim, h[2].attn_c_attn_db_all); // [192@head_dim]    0.001
+    op_sumsq(r, h[2].attn_c_attn_bias_sumsq, h[2].attn_c_attn_db_by_head_dim); // []+          0.001
     op_add(r, h[2].attn_c_attn_bias_norm, h[2].attn_c_attn_weight_norm,
-        h[2].attn_c_attn_bias_sumsq_part);                    // y = a + b                     0.001
-    hap_wait(r, h_attn_c_proj_dw_by_heads_ready[2]);          // 0.018 hidden
-    op_sumsq(r, h[2].attn_c_proj_weight_sumsq, h[2].attn_c_proj_dw_by_heads); // y = sum x^2   0.002
+        h[2].attn_c_attn_bias_sumsq);                         // y = a + b                     0.001
+    op_sumsq(r, h[2].attn_c_proj_weight_sumsq, h_2_attn_c_proj_dw_all); // y = sum x^2  []     0.004
+    hap_partial(r, AXIS(0), h_2_attn_c_proj_weight_sumsq_part,
+        h[2].attn_c_proj_weight_sumsq);                       // whole -> +  []+               0.001
     op_add(r, h[2].attn_c_proj_weight_norm, h[2].attn_c_attn_bias_norm,
-        h[2].attn_c_proj_weight_sumsq);                       // y = a + b                     0.001
-    op_sumsq(r, h[2].attn_c_proj_bias_sumsq, h[2].attn_c_proj_db_all); // y = sum x^2  []      0.001
-    hap_partial(r, AXIS(0), h[2].attn_c_proj_bias_sumsq_part, h[2].attn_c_proj_bias_sumsq); // 0.001
+        h_2_attn_c_proj_weight_sumsq_part);                   // y = a + b                     0.001
+    hap_cut(r, h[2].attn_c_proj_db_cut, h[2].attn_c_proj_db_all); // [64@cut_64]               0.001
+    op_sumsq(r, h[2].attn_c_proj_bias_sumsq, h[2].attn_c_proj_db_cut); // y = sum x^2  []+     0.001
     op_add(r, h[2].attn_c_proj_bias_norm, h[2].attn_c_proj_weight_norm,
-        h[2].attn_c_proj_bias_sumsq_part);                    // y = a + b                     0.001
-    op_sumsq(r, h[2].ln_2_weight_sumsq, h[2].ln_2_dw_all);    // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h[2].ln_2_weight_sumsq_part, h[2].ln_2_weight_sumsq); // []+       0.001
-    op_add(r, h[2].ln_2_weight_norm, h[2].attn_c_proj_bias_norm,
-        h[2].ln_2_weight_sumsq_part);                         // y = a + b                     0.001
-    op_sumsq(r, h[2].ln_2_bias_sumsq, h[2].ln_2_db_all);      // y = sum x^2  []               0.001
-    hap_partial(r, AXIS(0), h[2].ln_2_bias_sumsq_part, h[2].ln_2_bias_sumsq); // []+           0.001
-    op_add(r, h[2].ln_2_bias_norm, h[2].ln_2_weight_norm, h[2].ln_2_bias_sumsq_part); //       0.001
-    hap_wait(r, h_mlp_c_fc_dw_cut_ready[2]);                  // 0.025 hidden
-    op_sumsq(r, h[2].mlp_c_fc_weight_sumsq, h[2].mlp_c_fc_dw_cut); // y = sum x^2              0.003
+        h[2].attn_c_proj_bias_sumsq);                         // y = a + b                     0.001
+    hap_cut(r, h[2].ln_2_dw_cut, h[2].ln_2_dw_all);           // whole -> @cut_64  [64@cut_64] 0.001
+    op_sumsq(r, h[2].ln_2_weight_sumsq, h[2].ln_2_dw_cut);    // y = sum x^2  []+              0.001
+    op_add(r, h[2].ln_2_weight_norm, h[2].attn_c_proj_bias_norm, h[2].ln_2_weight_sumsq); //   0.001
+    hap_cut(r, h[2].ln_2_db_cut, h[2].ln_2_db_all);           // whole -> @cut_64  [64@cut_64] 0.001
+    op_sumsq(r, h[2].ln_2_bias_sumsq, h[2].ln_2_db_cut);      // y = sum x^2  []+              0.001
+    op_add(r, h[2].ln_2_bias_norm, h[2].ln_2_weight_norm, h[2].ln_2_bias_sumsq); // y = a + b  0.001
+    hap_wait(r, h_2_mlp_c_fc_dw_cut_ready);                   // 0.025 hidden
+    op_sumsq(r, h[2].mlp_c_fc_weight_sumsq, h_2_mlp_c_fc_dw_cut); // y = sum x^2               0.003
     op_add(r, h[2].mlp_c_fc_weight_norm, h[2].ln_2_bias_norm, h[2].mlp_c_fc_weight_sumsq); //  0.001
     op_sumsq(r, h[2].mlp_c_fc_bias_sumsq, h[2].mlp_c_fc_db_all); // y = sum x^2  []            0.001
     hap_partial(r, AXIS(0), h[2].mlp_c_fc_bias_sumsq_part, h[2].mlp_c_fc_bias_sumsq); // []+   0.001
     op_add(r, h[2].mlp_c_fc_bias_norm, h[2].mlp_c_fc_weight_norm,
         h[2].mlp_c_fc_bias_sumsq_part);                       // y = a + b                     0.001
-    hap_wait(r, h_mlp_c_proj_dw_cut_ready[2]);                // 0.018 hidden
-    op_sumsq(r, h[2].mlp_c_proj_weight_sumsq, h[2].mlp_c_proj_dw_cut); // y = sum x^2          0.004
+    hap_wait(r, h_2_mlp_c_proj_dw_cut_ready);                 // 0.025 hidden
+    op_sumsq(r, h[2].mlp_c_proj_weight_sumsq, h_2_mlp_c_proj_dw_cut); // y = sum x^2           0.003
     op_add(r, h[2].mlp_c_proj_weight_norm, h[2].mlp_c_fc_bias_norm,
         h[2].mlp_c_proj_weight_sumsq);                        // y = a + b                     0.001
     hap_event *e_h_2_mlp_c_proj_weight_norm_all = coll_all_reduce_start(r, AXIS(0), FORM_FLAT, 1,
@@ -350,15 +420,18 @@ static void update(hap_rank *r)
     op_add(r, ln_f_bias_norm, ln_f_weight_norm, ln_f_bias_sumsq); // y = a + b                 0.001
     op_clip_scale(r, clip, ln_f_bias_norm, 1);                // y = min(1, 1 / sqrt x)        0.001
     hap_cut(r, wte_weight_by_vocab, wte_weight);              // [211@vocab 64]                0.004
-    op_adam(r, wte_weight_by_vocab, wte_weight_m, wte_weight_v, wte_dsum_by_vocab, clip, 1, 0.9,
-        0.95, 1e-08, 0.1, true);                              // a -= lr b / sqrt c            0.016
+    op_adam(r, wte_weight_by_vocab, wte_weight_m, wte_weight_v, wte_dsum, clip, 1, 0.9, 0.95, 1e-08,
+        0.1, true);                                           // a -= lr b / sqrt c            0.014
     wte_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &wte_weight,
-        &wte_weight_by_vocab, NULL);                          // @vocab -> whole  52.8 KiB     0.024
-    op_adam(r, wpe_weight, wpe_weight_m, wpe_weight_v, wpe_dw_all, clip, 1, 0.9, 0.95, 1e-08, 0.1,
-        true);                                                // a -= lr b / sqrt c  [32 64]   0.010
+        &wte_weight_by_vocab, NULL);                          // @vocab -> whole  52.8 KiB     0.022
+    hap_cut(r, wpe_weight_cut, wpe_weight);                   // [32@cut_32 64]                0.002
+    op_adam(r, wpe_weight_cut, wpe_weight_m, wpe_weight_v, wpe_dw_cut, clip, 1, 0.9, 0.95, 1e-08,
+        0.1, true);                                           // a -= lr b / sqrt c            0.003
+    wpe_weight_ready = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1, &wpe_weight,
+        &wpe_weight_cut, NULL);                               // @cut_32 -> whole  8.00 KiB    0.012
 }
 
-// One of the 3 blocks transformer.h.*                        //                               0.079
+// One of 2 of the 3 blocks transformer.h.*                   //                               0.073
 static void h_update(hap_rank *r, int i)
 {
     const h_block *b = &h[i];
@@ -370,50 +443,86 @@ static void h_update(hap_rank *r, int i)
     op_adam(r, b->attn_c_attn_weight_cut, b->attn_c_attn_weight_m, b->attn_c_attn_weight_v,
         b->attn_c_attn_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    0.014
     h_attn_c_attn_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->attn_c_attn_weight, &b->attn_c_attn_weight_cut, NULL); // 48.0 KiB                 0.021
+        &b->attn_c_attn_weight, &b->attn_c_attn_weight_cut, NULL); // 48.0 KiB                 0.020
     op_adam(r, b->attn_c_attn_bias, b->attn_c_attn_bias_m, b->attn_c_attn_bias_v,
         b->attn_c_attn_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]                   0.002
-    hap_cut(r, b->attn_c_proj_weight_by_heads, b->attn_c_proj_weight); // [64@heads 64]        0.002
+    hap_cut(r, b->attn_c_proj_weight_by_heads, h_attn_c_proj_weight[i]); // [64@heads 64]      0.002
     op_adam(r, b->attn_c_proj_weight_by_heads, b->attn_c_proj_weight_m, b->attn_c_proj_weight_v,
-        b->attn_c_proj_dw_by_heads, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); //                  0.005
+        h_attn_c_proj_dw_by_heads[i], clip, 1, 0.9, 0.95, 1e-08, 0.1, true); //                0.005
     h_attn_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->attn_c_proj_weight, &b->attn_c_proj_weight_by_heads, NULL); // 16.0 KiB            0.014
+        &h_attn_c_proj_weight[i], &b->attn_c_proj_weight_by_heads, NULL); // 16.0 KiB          0.014
     op_adam(r, b->attn_c_proj_bias, b->attn_c_proj_bias_m, b->attn_c_proj_bias_v,
         b->attn_c_proj_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]                    0.001
-    op_adam(r, b->ln_2_weight, b->ln_2_weight_m, b->ln_2_weight_v, b->ln_2_dw_all, clip, 1, 0.9,
+    op_adam(r, h_ln_2_weight[i], b->ln_2_weight_m, b->ln_2_weight_v, b->ln_2_dw_all, clip, 1, 0.9,
         0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
     op_adam(r, b->ln_2_bias, b->ln_2_bias_m, b->ln_2_bias_v, b->ln_2_db_all, clip, 1, 0.9, 0.95,
         1e-08, 0, true);                                      // a -= lr b / sqrt c            0.001
-    hap_cut(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight);   // [64@cut_64 192]               0.004
+    hap_cut(r, b->mlp_c_fc_weight_cut, h_mlp_c_fc_weight[i]); // [64@cut_64 192]               0.004
     op_adam(r, b->mlp_c_fc_weight_cut, b->mlp_c_fc_weight_m, b->mlp_c_fc_weight_v,
-        b->mlp_c_fc_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c       0.014
+        h_mlp_c_fc_dw_cut[i], clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c     0.014
     h_mlp_c_fc_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
-        &b->mlp_c_fc_weight, &b->mlp_c_fc_weight_cut, NULL);  // @cut_64 -> whole  48.0 KiB    0.021
+        &h_mlp_c_fc_weight[i], &b->mlp_c_fc_weight_cut, NULL); // @cut_64 -> whole  48.0 KiB   0.020
     op_adam(r, b->mlp_c_fc_bias, b->mlp_c_fc_bias_m, b->mlp_c_fc_bias_v, b->mlp_c_fc_db_all, clip,
         1, 0.9, 0.95, 1e-08, 0, true);                        // a -= lr b / sqrt c  [192]     0.002
-    hap_cut(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight); // [192@cut_192 64]            0.005
+    hap_cut(r, b->mlp_c_proj_weight_cut, h_mlp_c_proj_weight[i]); // [192@cut_192 64]          0.004
     op_adam(r, b->mlp_c_proj_weight_cut, b->mlp_c_proj_weight_m, b->mlp_c_proj_weight_v,
-        b->mlp_c_proj_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c     0.019
-    h_mlp_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_EVEN, 1,
-        &b->mlp_c_proj_weight, &b->mlp_c_proj_weight_cut, NULL); // 48.0 KiB                   0.018
+        h_mlp_c_proj_dw_cut[i], clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c   0.014
+    h_mlp_c_proj_weight_ready[i] = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
+        &h_mlp_c_proj_weight[i], &b->mlp_c_proj_weight_cut, NULL); // 48.0 KiB                 0.020
     op_adam(r, b->mlp_c_proj_bias, b->mlp_c_proj_bias_m, b->mlp_c_proj_bias_v, b->mlp_c_proj_db_all,
         clip, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c  [64]      0.001
 }
 
 static void update_2(hap_rank *r)
 {
+    op_adam(r, h[2].ln_1_weight, h[2].ln_1_weight_m, h[2].ln_1_weight_v, h[2].ln_1_dw_all, clip, 1,
+        0.9, 0.95, 1e-08, 0, true);                           // a -= lr b / sqrt c  [64]      0.001
+    op_adam(r, h[2].ln_1_bias, h[2].ln_1_bias_m, h[2].ln_1_bias_v, h[2].ln_1_db_all, clip, 1, 0.9,
+        0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
+    hap_cut(r, h[2].attn_c_attn_weight_cut, h[2].attn_c_attn_weight); // [64@cut_64 192]       0.004
+    op_adam(r, h[2].attn_c_attn_weight_cut, h[2].attn_c_attn_weight_m, h[2].attn_c_attn_weight_v,
+        h[2].attn_c_attn_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c  0.014
+    hap_event *e_h_2_attn_c_attn_weight = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
+        &h[2].attn_c_attn_weight, &h[2].attn_c_attn_weight_cut, NULL); // 48.0 KiB             0.020
+    op_adam(r, h[2].attn_c_attn_bias, h[2].attn_c_attn_bias_m, h[2].attn_c_attn_bias_v,
+        h[2].attn_c_attn_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [192]                 0.002
+    op_adam(r, h_attn_c_proj_weight[2], h[2].attn_c_proj_weight_m, h[2].attn_c_proj_weight_v,
+        h_2_attn_c_proj_dw_all, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // [64 64]              0.019
+    op_adam(r, h[2].attn_c_proj_bias, h[2].attn_c_proj_bias_m, h[2].attn_c_proj_bias_v,
+        h[2].attn_c_proj_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]                  0.001
+    op_adam(r, h_ln_2_weight[2], h[2].ln_2_weight_m, h[2].ln_2_weight_v, h[2].ln_2_dw_all, clip, 1,
+        0.9, 0.95, 1e-08, 0, true);                           // a -= lr b / sqrt c            0.001
+    op_adam(r, h[2].ln_2_bias, h[2].ln_2_bias_m, h[2].ln_2_bias_v, h[2].ln_2_db_all, clip, 1, 0.9,
+        0.95, 1e-08, 0, true);                                // a -= lr b / sqrt c            0.001
+    hap_cut(r, h[2].mlp_c_fc_weight_cut, h_mlp_c_fc_weight[2]); // [64@cut_64 192]             0.004
+    op_adam(r, h[2].mlp_c_fc_weight_cut, h[2].mlp_c_fc_weight_m, h[2].mlp_c_fc_weight_v,
+        h_2_mlp_c_fc_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c      0.014
+    hap_event *e_h_mlp_c_fc_weight_2 = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
+        &h_mlp_c_fc_weight[2], &h[2].mlp_c_fc_weight_cut, NULL); // @cut_64 -> whole  48.0 KiB 0.020
+    op_adam(r, h[2].mlp_c_fc_bias, h[2].mlp_c_fc_bias_m, h[2].mlp_c_fc_bias_v, h[2].mlp_c_fc_db_all,
+        clip, 1, 0.9, 0.95, 1e-08, 0, true);                  // a -= lr b / sqrt c  [192]     0.002
+    hap_cut(r, h[2].mlp_c_proj_weight_cut, h_mlp_c_proj_weight[2]); // [192@cut_192 64]        0.004
+    op_adam(r, h[2].mlp_c_proj_weight_cut, h[2].mlp_c_proj_weight_m, h[2].mlp_c_proj_weight_v,
+        h_2_mlp_c_proj_dw_cut, clip, 1, 0.9, 0.95, 1e-08, 0.1, true); // a -= lr b / sqrt c    0.014
+    hap_event *e_h_mlp_c_proj_weight_2 = coll_all_gather_start(r, AXIS(0), FORM_SENDRECV, 1,
+        &h_mlp_c_proj_weight[2], &h[2].mlp_c_proj_weight_cut, NULL); // 48.0 KiB               0.020
+    op_adam(r, h[2].mlp_c_proj_bias, h[2].mlp_c_proj_bias_m, h[2].mlp_c_proj_bias_v,
+        h[2].mlp_c_proj_db_all, clip, 1, 0.9, 0.95, 1e-08, 0, true); // [64]                   0.001
     op_adam(r, ln_f_weight, ln_f_weight_m, ln_f_weight_v, ln_f_dw_all, clip, 1, 0.9, 0.95, 1e-08, 0,
-        true);                                                // a -= lr b / sqrt c  [64]      0.001
+        true);                                                // a -= lr b / sqrt c            0.001
     op_adam(r, ln_f_bias, ln_f_bias_m, ln_f_bias_v, ln_f_db_all, clip, 1, 0.9, 0.95, 1e-08, 0,
         true);                                                // a -= lr b / sqrt c            0.001
-    hap_wait(r, wte_weight_ready);                            // 0.024 hidden
-}
-
-// One of the 3 blocks transformer.h.*
-static void h_wait(hap_rank *r, int i)
-{
-    hap_wait(r, h_attn_c_attn_weight_ready[i]);               // 0.021 hidden
-    hap_wait(r, h_attn_c_proj_weight_ready[i]);               // 0.014 hidden
-    hap_wait(r, h_mlp_c_fc_weight_ready[i]);                  // 0.021 hidden
-    hap_wait(r, h_mlp_c_proj_weight_ready[i]);                // 0.018 hidden
+    hap_wait(r, wte_weight_ready);                            // 0.022 hidden
+    hap_wait(r, wpe_weight_ready);                            // 0.012 hidden
+    hap_wait(r, h_attn_c_attn_weight_ready[0]);               // 0.020 hidden
+    hap_wait(r, h_attn_c_proj_weight_ready[0]);               // 0.014 hidden
+    hap_wait(r, h_mlp_c_fc_weight_ready[0]);                  // 0.020 hidden
+    hap_wait(r, h_mlp_c_proj_weight_ready[0]);                // 0.020 hidden
+    hap_wait(r, h_attn_c_attn_weight_ready[1]);               // 0.020 hidden
+    hap_wait(r, h_attn_c_proj_weight_ready[1]);               // 0.014 hidden
+    hap_wait(r, h_mlp_c_fc_weight_ready[1]);                  // 0.020 hidden
+    hap_wait(r, h_mlp_c_proj_weight_ready[1]);                // 0.020 hidden
+    hap_wait(r, e_h_2_attn_c_attn_weight);                    // 0.018 hidden
+    hap_wait(r, e_h_mlp_c_fc_weight_2);
+    hap_wait(r, e_h_mlp_c_proj_weight_2);
 }

@@ -349,6 +349,65 @@ START_TEST(near_an_assignment_equals_exhaustive)
 }
 END_TEST
 
+static bool all_finite(const problem *q)
+{
+    bool finite = true;
+    for (int v = 0; v < q->p.n_vars; v++)
+        for (int i = 0; q->unary[v] && i < q->domain[v]; i++)
+            finite = finite && isfinite(q->unary[v][i]);
+    for (int e = 0; e < q->p.n_edges; e++)
+        for (int i = 0; i < q->domain[q->edge[e].a] * q->domain[q->edge[e].b]; i++)
+            finite = finite && isfinite(q->edge[e].table[i]);
+    return finite;
+}
+
+// Two variables are of one part exactly if a way of edges joins them on which all differ; any parts
+// together cost what each adds by itself.
+START_TEST(parts_cost_by_themselves)
+{
+    int n_parted = 0;
+    for (int c = 0; c < 400; c++) {
+        problem *q = random_problem(12, 3, true);
+        int n = q->p.n_vars, x[16], y[16], z[16], part[16];
+        bool joined[16][16] = {{false}};
+        if (!all_finite(q)) continue; // differences would be no numbers
+        for (int v = 0; v < n; v++) {
+            x[v] = (int)draw((uint32_t)q->domain[v]);
+            y[v] = draw(3) ? (int)draw((uint32_t)q->domain[v]) : x[v];
+            joined[v][v] = x[v] != y[v];
+        }
+        for (int e = 0; e < q->p.n_edges; e++) {
+            int a = q->edge[e].a, b = q->edge[e].b;
+            if (x[a] != y[a] && x[b] != y[b]) joined[a][b] = joined[b][a] = true;
+        }
+        for (int k = 0; k < n; k++)
+            for (int i = 0; i < n; i++)
+                for (int j = 0; j < n; j++)
+                    joined[i][j] = joined[i][j] || (joined[i][k] && joined[k][j]);
+        int n_parts = ms_parts(&q->p, x, y, part);
+        for (int i = 0; i < n; i++) {
+            ck_assert_int_eq(part[i] < 0, x[i] == y[i]);
+            ck_assert_int_lt(part[i], n_parts);
+            for (int j = 0; j < n && part[i] >= 0; j++)
+                ck_assert_int_eq(part[i] == part[j], joined[i][j]);
+        }
+        for (unsigned some = 0; some < 1u << n_parts; some++) {
+            double sum = ms_value(&q->p, x);
+            for (int k = 0; k < n_parts; k++) {
+                for (int v = 0; v < n; v++)
+                    z[v] = part[v] == k ? y[v] : x[v];
+                if (some >> k & 1) sum += ms_value(&q->p, z) - ms_value(&q->p, x);
+            }
+            for (int v = 0; v < n; v++)
+                z[v] = part[v] >= 0 && (some >> part[v] & 1) ? y[v] : x[v];
+            ck_assert_double_eq(ms_value(&q->p, z), sum);
+        }
+        n_parted += n_parts > 1;
+    }
+    ck_assert_int_ge(n_parted, 50);
+}
+END_TEST
+
 // A ring of equal links is folded pairwise: 3^2 cells a distinct link, their number logarithmic.
 START_TEST(equal_parts_are_solved_once)
 {
@@ -533,6 +592,7 @@ int main(void)
     tcase_add_test(c, infeasible_without_a_forbidden_state);
     tcase_add_test(c, too_large_is_said);
     tcase_add_test(c, near_an_assignment_equals_exhaustive);
+    tcase_add_test(c, parts_cost_by_themselves);
     tcase_add_test(c, equal_parts_are_solved_once);
     tcase_add_test(c, kernels_give_the_same_bits);
     tcase_add_test(c, kernels_find_the_same_cells);

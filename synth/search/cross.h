@@ -1,0 +1,33 @@
+// The best plan with parts of other choices, one by one. Of a choice that is slow as a whole one
+// part may be what makes the best plan faster; where no edge joins it with the rest of what differs
+// (ms_parts) it can be had by itself.
+
+#ifndef HAP_SYNTH_CROSS_H
+#define HAP_SYNTH_CROSS_H
+
+#include "synth/search/found_plans.h"
+
+// Other choices, and which of them were crossed with the pool's best plan. {.n_crossed = 0}: none.
+typedef struct crossing {
+    hb_arena *arena;      // of the choices; NULL: there is none
+    const syn_mesh *mesh; // what their variables are of
+    const syn_partitions *partitions;
+    syn_strategy strategy;
+    int n_vars, n_edges;
+    const int *domain;
+    HB_VEC(const int *) choice; // assignments of these
+    hb_arena *base_arena;       // of what follows; NULL: they were crossed with no plan yet
+    const int *x;               // assignment of the plan that they were crossed with
+    const int *kind;            // by variable: equal ones of equal layers
+    found_plans parts, joined;  // it, with one part each; with several
+    int n_crossed;
+} crossing;
+
+// One more choice, an assignment of a space's variables. Those of other variables are forgotten.
+void cross_add(crossing *c, const syn_space *s, const int *x);
+// Simulates the pool's best plan with parts of these, the cheapest first, and with those together
+// that gain by themselves; again with what that found, while it gains.
+void pool_cross(pool *p, crossing *c);
+void cross_free(crossing *c);
+
+#endif

@@ -1,0 +1,15 @@
+// What was chosen in one space, in another one on the same mesh: by what states are, as their
+// numbers need not be the same.
+
+#ifndef HAP_SYNTH_OTHER_SPACE_H
+#define HAP_SYNTH_OTHER_SPACE_H
+
+#include "synth/space/space.h"
+
+// The number of a tensor's state, of a sharding of a node of space t, in space s; -1: it has none.
+int syn_state_in(const syn_space *s, int tensor, const syn_state *x);
+int syn_sharding_in(const syn_space *s, int node, const syn_space *t, const syn_sharding *x);
+// Makes an assignment of s what a choice of t is, where s has that.
+void syn_assign_from(const syn_space *s, const syn_space *t, const syn_choice *c, int *x);
+
+#endif
