@@ -22,7 +22,7 @@ static void event(hb_buf *b, bool *first, hb_str name, hb_str what, int pid, int
     hb_put_json(b, name);
     hb_printf(b, ",\"cat\":");
     hb_put_json(b, what);
-    hb_printf(b, ",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f", pid, tid,
+    hb_printf(b, ",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.5f", pid, tid,
               begin * 1e6, (end - begin) * 1e6);
     if (hidden >= 0) hb_printf(b, ",\"args\":{\"hidden\":%.3g}", hidden);
     hb_putc(b, '}');

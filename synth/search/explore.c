@@ -539,7 +539,7 @@ static void finish_with_discounts(pool *p, candidate plan)
 
 // States fixed in each of the plans that may be finished, in a quick way: some are 10 % behind
 // before that and as much ahead then, and the best is the first to be finished. of[n]: the others
-// than the best so far; strategies' plans among them are followed later.
+// than the best so far, one of a strategy among them.
 static void fix_first(pool *p, candidate *of, int n, double others)
 {
     if (!p->best.program || pool_is_large(p) || p->g->few_of) return;

@@ -72,7 +72,8 @@ says() {
 says V100-16GB '^ranks 2-3 of the cluster: V100-16GB on old$'
 says old '^  the fastest plan with it that the search saw takes [0-9.]+ ms a step, this one [0-9.]+ ms$'
 says 'rank 0' '^  computes [0-9.]+ ms of the step, waits '
-says heads '^heads: a cut of 12 heads over axis 0'
+"$hapc" examples/gpt2/graph.json $c --strategy tp -q -o "$work/tp" || wrong "no plan by heads"
+"$hapc" explain "$work/tp" heads --no-search | grep -q '^heads: a cut of 12 heads over axis 0' || wrong "explain 'heads'"
 says "program.c:$line" "program.c:$line +op_linear  of "
 says h.3 'of transformer.h.3.mlp.c_fc$'
 [ "$(grep -c '  of ' "$work/out")" = "$(grep '  of ' "$work/out" | grep -c 'transformer\.h\.3\.')" ] || wrong "h.3 is more than block 3"
