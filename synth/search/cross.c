@@ -21,7 +21,6 @@ static void begin_at(crossing *c, const syn_space *s)
     hb_arena *a = hb_arena_new();
     *c = (crossing){.arena = a,
                     .mesh = s->mesh,
-                    .partitions = syn_partitions_copy(a, s->partitions),
                     .strategy = s->strategy,
                     .n_vars = p->n_vars,
                     .n_edges = p->n_edges,

@@ -11,7 +11,6 @@
 typedef struct crossing {
     hb_arena *arena;      // of the choices; NULL: there is none
     const syn_mesh *mesh; // what their variables are of
-    const syn_partitions *partitions;
     syn_strategy strategy;
     int n_vars, n_edges;
     const int *domain;
