@@ -563,8 +563,8 @@ static void fix_first(pool *p, candidate *of, int n, double others)
     p->ahead = HUGE_VAL;
 }
 
-// Leaves the fastest finished plans on other meshes for others near them, if they are not far behind
-// the best. of[n]: such plans.
+// Leaves the fastest finished plans on other meshes for others near them, if they are not far
+// behind the best. of[n]: such plans.
 static void look_beyond_others(pool *p, candidate *of, int n)
 {
     int done = 0;
