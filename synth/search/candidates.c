@@ -373,12 +373,33 @@ static double best_here(const pool *p)
     return p->best.program ? p->best.sec : 0;
 }
 
+// May a plan be the best, if what it loses, `loses`, is as much less as it was in others lately, a
+// share `won`? That matters where many are simulated that are nothing if they do not lead.
+static bool may_lead(const pool *p, const candidate *c, double loses, double won)
+{
+    double best = best_here(p);
+    return best <= 0 || c->sec - loses * (p->only_leads ? won : 1) <= best;
+}
+
+// Another way of the same plan took it from `before` to its present time.
+static void note_won(double *won, const candidate *c, double before, double loses)
+{
+    double share = loses > 0 ? (before - c->sec) / loses : 0;
+    *won = fmin(1, fmax(*won * SYN_WON_FADES, SYN_WON_MORE * share));
+}
+
+static double waits_of(const candidate *c)
+{
+    return c->timeline.comm - c->timeline.hidden;
+}
+
 // Does a plan wait so long for buckets that with small ones it may be the best?
 static bool small_buckets_may_help(const pool *p, const candidate *c)
 {
-    double waits = c->timeline.comm - c->timeline.hidden, best = best_here(p);
+    double waits = waits_of(c);
     if (c->share > 1 || waits < SYN_TAIL_WAITS * c->sec) return false;
-    if (ir_step_nodes(p->g) > SYN_MANY_NODES || (best > 0 && c->sec - waits > best)) return false;
+    if (ir_step_nodes(p->g) > SYN_MANY_NODES || !may_lead(p, c, waits, p->won_by_buckets))
+        return false;
     return sums_of(c->program).buckets;
 }
 
@@ -403,9 +424,9 @@ double pool_least_waits(const pool *p)
 // do not promise what is not looked for in the whole.
 static bool other_forms_may_help(const pool *p, const candidate *c)
 {
-    double takes = pool_taken(p, c->program), best = best_here(p);
+    double takes = pool_taken(p, c->program);
     if (c->share > 1 || p->g->few_of || takes < pool_least_waits(p) * c->sec) return false;
-    return ir_step_nodes(p->g) <= SYN_MANY_NODES && (best <= 0 || c->sec - takes <= best);
+    return ir_step_nodes(p->g) <= SYN_MANY_NODES && may_lead(p, c, takes, p->won_by_forms);
 }
 
 // The same choice in another way: *c becomes the better of both.
@@ -430,16 +451,21 @@ candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_ch
     candidate c = simulate(p, arena, space, choice, SCHEDULED);
     bool takes = p->other_forms && !syn_taking(slack) && other_forms_may_help(p, &c);
     const syn_program *from = c.program;
+    double before = c.sec, loses = takes ? pool_taken(p, from) : 0;
     for (int i = 0; takes && i < 2 && !pool_out_of_time(p); i++) {
         space->slack =
             syn_slack_of(arena, from, space->kinds, (syn_hiding){.price = price[i], .takes = true});
         or_this(&c, simulate(p, arena, space, choice, SCHEDULED));
     }
+    if (takes) note_won(&p->won_by_forms, &c, before, loses);
     bool waits = small_buckets_may_help(p, &c);
+    before = c.sec;
+    loses = waits_of(&c);
     for (int how = IN_SMALL_BUCKETS; waits && how <= PUTS_ALONE; how++) {
         if (pool_out_of_time(p) || (how == PUTS_ALONE && !sums_of(c.program).puts)) break;
         or_this(&c, simulate(p, arena, space, choice, (scheduling)how));
     }
+    if (waits) note_won(&p->won_by_buckets, &c, before, loses);
     space->slack = slack;
     double additive = c.additive;
     bool looked = c.settled || c.share > 1;

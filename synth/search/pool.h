@@ -124,6 +124,9 @@ typedef struct pool {
     double spared;    // states of looks at sets of devices that were left, of equal proposals
     double most_work; // states; 0: any number
     bool only_leads;  // a plan that would not lead is no matter: it is not placed
+    // Of what a plan loses to collectives that hide, and in waiting, the most that other forms and
+    // small buckets made up for lately: a share, 1 at first.
+    double won_by_forms, won_by_buckets;
     bool cut_short;   // fewer devices were not tried, for its sake
 } pool;
 

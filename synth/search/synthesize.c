@@ -561,7 +561,9 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
               .opt = o,
               .begin = begin,
               .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0,
-              .most_work = o->most_work};
+              .most_work = o->most_work,
+              .won_by_forms = 1,
+              .won_by_buckets = 1};
     if (o->baselines) {
         p.with_sec = HB_ARRAY(a, double, m->cluster->n_ranks + 1);
         p.without_sec = HB_ARRAY(a, double, m->cluster->n_classes + 1);

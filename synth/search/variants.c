@@ -344,16 +344,15 @@ static bool all_alike(const planner *p)
     return true;
 }
 
-// Is a variant that has come to so much worth a search with memory first?
-static bool worth_another_order(const planner *p, const struct look *of)
+// Is a variant that has come to so much worth a search with memory first? tired: whether the work
+// was done when its first search began, or is now.
+static bool worth_another_order(const planner *p, const struct look *of, bool tired)
 {
     if (p->o->strategy != SYN_AUTO || !of->tight || planner_is_over(p)) return false;
     if (p->bar > 0 && of->quickest >= p->bar) return false; // with all the memory that it wants
-    // Sets of devices alone come behind all that is looked for on all devices.
-    double work = p->all ? 1 : SYN_WORK_FIRST;
-    if (isinf(of->sec)) return of->share <= SYN_ORDER_FAR && !planner_is_tired(p, work);
+    if (isinf(of->sec)) return of->share <= SYN_ORDER_FAR && !tired;
     if (of->sec <= of->quickest * (1 + SYN_ORDER_LEAST) || all_alike(p)) return false;
-    if (p->vain >= SYN_ORDER_LAST || planner_is_tired(p, work)) return false;
+    if (p->vain >= SYN_ORDER_LAST || tired) return false;
     // With all the memory that it wants it is no better than the best.
     if (of->quickest >= planner_to_beat(p) * (1 - SYN_VARIANT_GAIN)) return false;
     return p->vain < SYN_ORDER_VAIN || of->sec >= SYN_TIGHT_FAR * of->quickest;
@@ -377,11 +376,13 @@ static void note_variant(planner *p, int64_t chunks, const bool *again)
 bool planner_plan(planner *p, int64_t chunks, const bool *again, const syn_lead *lead)
 {
     if (lead) return plan_by(p, chunks, again, lead, lead->memory_first);
-    bool tired = p->most_work <= 0 && planner_is_tired(p, 1);
-    if ((p->any && planner_is_over(p)) || tired) return false;
+    bool tired = planner_is_tired(p, 1);
+    if ((p->any && planner_is_over(p)) || (tired && p->most_work <= 0)) return false;
     bool better = plan_by(p, chunks, again, NULL, false);
     struct look first = p->last;
-    if (worth_another_order(p, &first)) {
+    // Sets of devices alone come behind all that is looked for on all devices, and have both orders.
+    if (!p->all) tired = planner_is_tired(p, SYN_WORK_FIRST);
+    if (worth_another_order(p, &first, tired)) {
         better = plan_by(p, chunks, again, NULL, true) || better;
         bool gains = p->last.sec < first.sec * (1 - SYN_ORDER_GAIN);
         if (gains || isfinite(first.sec)) p->vain = gains ? 0 : p->vain + 1;
