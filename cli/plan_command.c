@@ -169,7 +169,7 @@ static ir_graph *asked_for(hb_arena *a, ir_graph *step, const ir_options *asked,
 
 // What is asked on the command line.
 typedef struct request {
-    const char *out, *batch, *strategy, *limit, *dumps, *precision, *micro, *recompute, *grad,
+    const char *out, *batch, *strategy, *effort, *limit, *dumps, *precision, *micro, *recompute, *grad,
         *room, *mesh, *pairs, *stages;
     const char **pin, **what_if; // ended by NULL
     hb_str change;               // of the cluster file, of one what-if
@@ -185,6 +185,7 @@ static int read_options(request *q, int argc, char **argv)
         {"-o", &q->out, NULL},
         {"--batch", &q->batch, NULL},
         {"--strategy", &q->strategy, NULL},
+        {"--effort", &q->effort, NULL},
         {"--time-limit", &q->limit, NULL},
         {"-d", &q->dumps, NULL},
         {"--precision", &q->precision, NULL},
@@ -222,6 +223,16 @@ static bool knows_letters(const char *letters)
     return true;
 }
 
+// False after an error.
+static bool understand_effort(const char *text, double *out)
+{
+    if (!cli_real("--effort", text, out)) return false;
+    if (*out >= 1 && *out <= SYN_EFFORT_MOST) return true;
+    cli_error(CLI_USAGE, "--effort is 1 to %d times the usual work, not '%s'", SYN_EFFORT_MOST,
+              text);
+    return false;
+}
+
 // Fills front and syn from the words of the command line. False after an error (exit 2).
 static bool understand(request *q)
 {
@@ -241,7 +252,8 @@ static bool understand(request *q)
         (void)syn_strategy_parse((hb_str){q->strategy, strlen(q->strategy)}, &q->syn.strategy);
     q->syn.no_pairs = q->pairs && strcmp(q->pairs, "off") == 0;
     if ((q->batch && !cli_integer("--batch", q->batch, 1, &q->front.batch)) ||
-        (q->limit && !cli_real("--time-limit", q->limit, &q->syn.time_limit_sec)))
+        (q->limit && !cli_real("--time-limit", q->limit, &q->syn.time_limit_sec)) ||
+        (q->effort && !understand_effort(q->effort, &q->syn.effort)))
         return false;
     q->syn.keep_grads = q->keep;
     q->front.only_trained = !q->keep;

@@ -317,7 +317,7 @@ double words_peak_flops(const ir_graph *g, const cl_class *k)
 hb_str say_cut_short(void)
 {
     return HB_STR("The search reached its limit of work: not all micro-batches, recomputation and "
-                  "sets of devices that may be faster were tried.");
+                  "sets of devices that may be faster were tried. --effort 10 tries more.");
 }
 
 hb_str say_not_run(void)

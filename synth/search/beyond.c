@@ -181,7 +181,7 @@ void pool_look_beyond(pool *p, double share)
 {
     // Where plans are doubted, one that is faster than the best may have been rejected.
     if (!p->best.program || p->doubtful || p->best.timeline.comm <= 0) return;
-    double begin = p->work, before = p->most_work, most = begin + share * SYN_WORK;
+    double begin = p->work, before = p->most_work, most = begin + share * syn_work(p->opt);
     p->most_work = before > 0 && before < most ? before : most;
     crossing with = {.n_crossed = 0};
     bool better = true;

@@ -7,7 +7,7 @@
 
 // From the pool's best plan, whose states were fixed: at its cuts, searches by other guesses of
 // what hides, at lower memory prices and at costs that are drawn; the plan with parts of what they
-// find, and states fixed behind that. It takes at most a share of SYN_WORK, which is no part of the
+// find, and states fixed behind that. It takes at most a share of syn_work, which is no part of the
 // pool's work: other variants of the step have no less for it.
 void pool_look_beyond(pool *p, double share);
 

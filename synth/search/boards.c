@@ -11,7 +11,7 @@ bool pool_few_starts(const pool *p)
 
 bool pool_is_long(const pool *p)
 {
-    return pool_few_starts(p) || p->g->few_of || p->work > SYN_WORK_MORE * SYN_WORK;
+    return pool_few_starts(p) || p->g->few_of || p->work > SYN_WORK_MORE * syn_work(p->opt);
 }
 
 bool pool_is_large(const pool *p)

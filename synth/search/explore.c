@@ -361,16 +361,18 @@ static void look_at_sets(dropping *d, int most)
 static void drop_devices(pool *p)
 {
     if (p->opt->after_few || p->opt->all_devices || p->opt->devices) return;
-    if (pool_is_large(p) && (!p->best.program || p->work > SYN_WORK_SETS * SYN_WORK)) {
+    if (pool_is_large(p) && (!p->best.program || p->work > SYN_WORK_SETS * syn_work(p->opt))) {
         p->cut_short = p->cut_short || p->best.program;
         return;
     }
     dropping *d = HB_NEW(p->arena, dropping);
     *d = (dropping){.p = p, .sets = pool_device_sets(p)};
     bool later = p->opt->known && p->opt->known->best > 0; // variant of a step that has a plan
-    int most = later ? 1 : 1 + SYN_ALONE_NODES / (ir_step_nodes(p->g) + 1),
+    double effort = p->opt->effort;
+    int alone = (int)(effort * SYN_ALONE_SETS),
+        most = later ? 1 : 1 + (int)(effort * SYN_ALONE_NODES) / (ir_step_nodes(p->g) + 1),
         steps = later || pool_few_starts(p) || p->g->few_of ? 0 : SYN_CLIMB_STEPS;
-    look_at_sets(d, most < SYN_ALONE_SETS ? most : SYN_ALONE_SETS);
+    look_at_sets(d, most < alone ? most : alone);
     for (int step = 0; step < steps && p->best.program; step++) {
         double before = p->best.sec;
         pool_add_neighbours(&d->sets, p->best.program->mesh);
@@ -614,7 +616,7 @@ static void finish_meshes(pool *p)
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
     bool early = p->best.program && p->best.space->strategy != SYN_AUTO;
     finish_best(p);
-    bool light = p->work - work < SYN_FINISH_LIGHT * SYN_WORK;
+    bool light = p->work - work < SYN_FINISH_LIGHT * syn_work(p->opt);
     early = early || light;
     double far = !light           ? SYN_FINISH_FAR
                  : p->best.priced ? SYN_FINISH_FAR_LIGHT

@@ -1,6 +1,7 @@
 // The plan of a step (syn_plan). A large one is searched among few of its layers first (ir/fold.h);
 // what was found there is where the search among all begins.
 
+#include <math.h>
 #include <string.h>
 
 #include "ir/fold.h"
@@ -9,6 +10,7 @@
 #include "synth/price/move_prices.h"
 #include "synth/search/blocks.h"
 #include "synth/search/known_choices.h"
+#include "synth/search/candidates.h"
 #include "synth/search/planner.h"
 
 static bool same_place(const ending *x, const ending *y)
@@ -228,7 +230,8 @@ static syn_result none_worth(const planner *p)
                         .plan_sec = p->spent};
 }
 
-syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *options)
+static syn_result plan_once(hb_arena *a, ir_graph *step, const cost_model *m,
+                            const syn_options *options)
 {
     syn_options *o = hb_copy(a, options, sizeof *options);
     o->time_limit_sec *= SYN_SEARCH_TIME; // the rest is for placing and proving
@@ -260,4 +263,40 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
     if (p.bar > 0 && !(p.any && p.best.status == SYN_OK && p.best.predicted_sec < p.bar))
         return none_worth(&p);
     return result_of(&p);
+}
+
+// The same with more effort than `o` has; *best if nothing faster is found.
+static void plan_more(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o,
+                      syn_result *best)
+{
+    hb_arena *own = hb_arena_new();
+    syn_result r = plan_once(own, step, m, o);
+    double sec = best->plan_sec + r.plan_sec, work = best->work + r.work;
+    if (r.status == SYN_OK && r.predicted_sec < best->predicted_sec) {
+        *best = r;
+        hb_arena_join(a, own);
+        best->program->arena = a;
+    } else {
+        hb_arena_free(own);
+    }
+    best->plan_sec = sec;
+    best->work = work;
+}
+
+syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *options)
+{
+    syn_options o = *options;
+    double begin = pool_now();
+    o.effort = 1;
+    syn_result best = plan_once(a, step, m, &o);
+    // More work may end elsewhere, at a slower plan: what takes less is tried as well.
+    while (o.effort < options->effort && best.status == SYN_OK &&
+           !(o.interrupted && *o.interrupted)) {
+        double left = options->time_limit_sec - (pool_now() - begin);
+        if (options->time_limit_sec > 0 && left <= SYN_LEAST_TIME) break;
+        if (options->time_limit_sec > 0) o.time_limit_sec = left;
+        o.effort = fmin(SYN_EFFORT_STEP * o.effort, options->effort);
+        plan_more(a, step, m, &o, &best);
+    }
+    return best;
 }

@@ -228,7 +228,7 @@ static void cross_met(bounding *b)
         cross_add(&with, s, x);
     }
     double begin = p->work, most = p->most_work;
-    p->most_work = begin + SYN_BEYOND_FOUND * SYN_WORK;
+    p->most_work = begin + SYN_BEYOND_FOUND * syn_work(p->opt);
     pool_cross(p, &with);
     p->work = begin;
     p->most_work = most;

@@ -104,7 +104,7 @@ bool planner_is_over(const planner *p)
 
 bool planner_is_tired(const planner *p, double share)
 {
-    bool is = (planner_fits(p) || p->bar > 0) && p->effort->work > share * SYN_WORK;
+    bool is = (planner_fits(p) || p->bar > 0) && p->effort->work > share * syn_work(p->o);
     if (is) p->effort->cut_short = true;
     return is;
 }
@@ -116,7 +116,7 @@ static bool large(const planner *p)
 
 static void begin_turn(planner *p)
 {
-    p->turn_end = p->effort->work + SYN_WORK_TURN * SYN_WORK;
+    p->turn_end = p->effort->work + SYN_WORK_TURN * syn_work(p->o);
 }
 
 // Has the present number of micro-batches had its share of the work? What it leaves is for later.
@@ -281,6 +281,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         p->lean_chunks = chunks;
         p->lean_again = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
     }
+    if (o.log && o.effort > 1) fprintf(o.log, "effort %g: ", o.effort);
     if (o.log)
         fprintf(o.log,
                 "%lld micro-batches, %d blocks computed again%s: %.6g ms; %.3g million states so "
@@ -627,7 +628,7 @@ static void plan_near_ones(planner *p, double most_share)
 // Other numbers had the work: a short search of those from k on, until two in a row gain nothing.
 static void glance(planner *p, const leanings *x, int64_t k)
 {
-    p->most_work = SYN_WORK_GLANCE * SYN_WORK;
+    p->most_work = SYN_WORK_GLANCE * syn_work(p->o);
     int vain = 0;
     for (; k > 0 && vain < 2; k = divisor(p, 2 * k, 1))
         vain = planner_plan(p, k, x->least, NULL) ? 0 : vain + 1;
@@ -774,8 +775,9 @@ void planner_sets(planner *p)
     if (p->step->few_of || p->o->after_few) return; // takes longer than it gains
     bool binds = p->best.tight || p->quickest < planner_to_beat(p) * (1 - SYN_SET_WORTH);
     if (!binds) return;
-    int most = SYN_SET_NODES / (p->step->nodes.n + 1);
-    if (most > SYN_SETS_ALONE) most = SYN_SETS_ALONE;
+    double effort = p->o->effort;
+    int most = (int)(effort * SYN_SET_NODES) / (p->step->nodes.n + 1);
+    if (most > effort * SYN_SETS_ALONE) most = (int)(effort * SYN_SETS_ALONE);
     for (int vain = 0; vain < most && !planner_is_over(p) && !planner_is_tired(p, 1);) {
         struct known_set *set = next_set(p);
         if (!set) return;

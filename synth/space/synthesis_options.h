@@ -39,6 +39,7 @@ typedef struct syn_options {
     bool no_pairs;                   // collectives and products follow each other
     bool baselines;                  // also simulate the other strategies, for the report
     double time_limit_sec;           // 0: none
+    double effort;                   // times the usual work of the search: 1 and more
     double most_work;                // states of a search, as if time were up; 0: any number
     int64_t small_param;             // parameters with fewer elements stay R (65536)
     int64_t copy_bytes;              // tensors of at least this size may hold a second copy (1 MiB)
@@ -78,5 +79,7 @@ typedef struct syn_options {
     void *check_ctx;
 } syn_options;
 syn_options syn_default_options(void);
+// States of searches that are the usual work, times the effort that is asked for.
+double syn_work(const syn_options *o);
 
 #endif
