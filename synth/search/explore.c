@@ -333,6 +333,13 @@ static bool between_slow_sets(const dropping *d, const bool *keep)
     return best > 0 && slow && far;
 }
 
+// Is a set far behind by what its plans take, and not ahead with more memory, either?
+static bool is_far(const pool *p, const set_boards *s, double far)
+{
+    double best = pool_best_known(p);
+    return s->sec >= far * best && (p->g->few_of || s->quickest >= best);
+}
+
 // A look at each set that is new; then the best of these as if the cluster were no more, so that a
 // device more is no loss.
 static void look_at_sets(dropping *d, int most)
@@ -351,9 +358,10 @@ static void look_at_sets(dropping *d, int most)
     }
     double far = p->g->few_of ? SYN_ALONE_FEW : SYN_ALONE_FAR;
     qsort(d->of + first, (size_t)(d->n - first), sizeof *d->of, faster_set);
-    for (int i = first; i < d->n && i - first < most && !pool_out_of_time(p); i++) {
-        if (d->of[i].n == 0 || d->of[i].sec >= far * pool_best_known(p)) return;
+    for (int i = first, done = 0; i < d->n && done < most && !pool_out_of_time(p); i++) {
+        if (d->of[i].n == 0 || is_far(p, &d->of[i], far)) continue;
         explore_alone(p, d->of[i].first, d->of[i].n);
+        done++;
     }
 }
 
@@ -549,17 +557,19 @@ static void fix_first(pool *p, candidate *of, int n, double others)
     double far = SYN_FIX_FIRST_FAR * p->best.sec;
     (void)pool_fix_states(p, FIX_QUICK);
     for (int i = 0; i < n && of[i].sec <= far && !pool_out_of_time(p); i++) {
-        candidate best = p->best;
+        candidate best = p->best, found;
         p->ahead = best.sec;
         p->aside[0] = best.arena;
         p->best = of[i];
         (void)pool_fix_states(p, FIX_QUICK);
-        of[i] = p->best;
+        found = p->best;
         p->best = best;
-        if (of[i].sec < best.sec) {
-            p->best = of[i];
+        if (found.sec < best.sec) {
+            p->best = found;
             of[i] = best;
-        }
+        } else if (of[i].space->strategy == SYN_AUTO) {
+            of[i] = found;
+        } // else: it is followed as it was, later
     }
     p->aside[0] = NULL;
     p->ahead = HUGE_VAL;
