@@ -80,9 +80,8 @@ static void pick_forms(pool *p, candidate *c)
     other.sec = x.sec;
     other.timeline = x.timeline;
     other.share = syn_live_share(x.program, false);
-    other.fits = other.share <= SYN_ROOMY;
-    other.settled = false;
-    if (!other.fits) pool_settle(p, &other);
+    other.settled = false; // beside an arena there may be more than before
+    pool_settle(p, &other);
     if (other.fits) *c = other;
 }
 
