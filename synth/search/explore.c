@@ -396,7 +396,7 @@ static void each_mesh_alone(pool *p)
     if (!p->best.program || p->n_whole != 2 || pool_is_long(p)) return;
     for (int i = 0; i < p->n_whole && !pool_out_of_time(p); i++) {
         double sec = p->boards.p[i]->best;
-        if (sec > 0 && sec < SYN_FIX_FIRST_FAR * p->best.sec) explore_alone(p, i, 1);
+        if (sec > 0 && sec < SYN_FIX_FIRST_NEAR * p->best.sec) explore_alone(p, i, 1);
     }
 }
 
@@ -547,32 +547,39 @@ static void finish_with_discounts(pool *p, candidate plan)
     p->aside[1] = NULL;
 }
 
-// States fixed in each of the plans that may be finished, in a quick way: some are 10 % behind
-// before that and as much ahead then, and the best is the first to be finished. of[n]: the others
-// than the best so far, one of a strategy among them.
-static void fix_first(pool *p, candidate *of, int n, double others)
+// States fixed in each of the plans that may be finished, in a quick way: some are half as slow
+// again before that and lead then, and the best is the first to be finished. of[n]: the others than
+// the best so far; room for one more, a strategy's plan as it was, where fixing it brought no lead.
+// How many there are then. What those that are far behind take is not counted.
+static int fix_first(pool *p, candidate *of, int n, double others)
 {
-    if (!p->best.program || pool_is_large(p) || p->g->few_of) return;
-    if (p->best.sec > SYN_FIX_BEHIND * others) return;
-    double far = SYN_FIX_FIRST_FAR * p->best.sec;
+    if (!p->best.program || pool_is_large(p) || p->g->few_of) return n;
+    if (p->best.sec > SYN_FIX_BEHIND * others) return n;
+    double far = SYN_FIX_FIRST_FAR * p->best.sec, near = SYN_FIX_FIRST_NEAR * p->best.sec;
+    int all = n;
     (void)pool_fix_states(p, FIX_QUICK);
     for (int i = 0; i < n && of[i].sec <= far && !pool_out_of_time(p); i++) {
-        candidate best = p->best, found;
-        p->ahead = best.sec;
+        const candidate best = p->best, was = of[i];
+        bool named = was.space->strategy != SYN_AUTO; // in its space nothing like it is near
+        double work = p->work;
+        p->ahead = named ? HUGE_VAL : best.sec;
         p->aside[0] = best.arena;
-        p->best = of[i];
-        (void)pool_fix_states(p, FIX_QUICK);
-        found = p->best;
+        p->best = was;
+        (void)pool_fix_states(p, named ? FIX_ALL : FIX_QUICK);
+        of[i] = p->best;
         p->best = best;
-        if (found.sec < best.sec) {
-            p->best = found;
+        if (was.sec > near) p->work = work;
+        if (of[i].sec < best.sec) {
+            p->best = of[i];
             of[i] = best;
-        } else if (of[i].space->strategy == SYN_AUTO) {
-            of[i] = found;
-        } // else: it is followed as it was, later
+        } else if (named && of[i].program != was.program) {
+            of[all++] = was;
+            p->n_also = all;
+        }
     }
     p->aside[0] = NULL;
     p->ahead = HUGE_VAL;
+    return all;
 }
 
 // Leaves the fastest finished plans on other meshes for others near them, if they are not far
@@ -601,7 +608,7 @@ static void look_beyond_others(pool *p, candidate *of, int n)
 // in other variants.
 static void finish_meshes(pool *p)
 {
-    candidate of[SYN_FINISHED + 2];
+    candidate of[SYN_FINISHED + 3];
     int n = 0;
     bool quick = !p->g->few_of;
     double before = others_unfinished(p, HUGE_VAL), work = p->work;
@@ -622,7 +629,7 @@ static void finish_meshes(pool *p)
     p->ahead = HUGE_VAL;
     p->also = of; // a plan that another one takes the lead of is none of a mesh's best
     p->n_also = n;
-    fix_first(p, of, n, others_unfinished(p, HUGE_VAL));
+    n = fix_first(p, of, n, others_unfinished(p, HUGE_VAL));
     if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
     bool early = p->best.program && p->best.space->strategy != SYN_AUTO;
     finish_best(p);
@@ -630,7 +637,7 @@ static void finish_meshes(pool *p)
     early = early || light;
     double far = !light           ? SYN_FINISH_FAR
                  : p->best.priced ? SYN_FINISH_FAR_LIGHT
-                                  : SYN_FIX_FIRST_FAR;
+                                  : SYN_FIX_FIRST_NEAR;
     // Where memory costs much another variant of the step will do better.
     if (!light && p->best.sec > far * p->quickest) n = 0;
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
