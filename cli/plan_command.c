@@ -169,8 +169,8 @@ static ir_graph *asked_for(hb_arena *a, ir_graph *step, const ir_options *asked,
 
 // What is asked on the command line.
 typedef struct request {
-    const char *out, *batch, *strategy, *effort, *limit, *dumps, *precision, *micro, *recompute, *grad,
-        *room, *mesh, *pairs, *stages;
+    const char *out, *batch, *strategy, *effort, *limit, *dumps, *precision, *micro, *recompute,
+        *grad, *room, *mesh, *pairs, *stages;
     const char **pin, **what_if; // ended by NULL
     hb_str change;               // of the cluster file, of one what-if
     bool full, asks, json, quiet, verbose, keep, only_check, pinned;

@@ -396,7 +396,7 @@ static void each_mesh_alone(pool *p)
     if (!p->best.program || p->n_whole != 2 || pool_is_long(p)) return;
     for (int i = 0; i < p->n_whole && !pool_out_of_time(p); i++) {
         double sec = p->boards.p[i]->best;
-        if (sec > 0 && sec < SYN_FIX_FIRST_NEAR * p->best.sec) explore_alone(p, i, 1);
+        if (sec > 0 && sec < SYN_FIX_FIRST_FAR * p->best.sec) explore_alone(p, i, 1);
     }
 }
 
@@ -635,14 +635,15 @@ static void finish_meshes(pool *p)
     finish_best(p);
     bool light = p->work - work < SYN_FINISH_LIGHT * syn_work(p->opt);
     early = early || light;
-    double far = !light           ? SYN_FINISH_FAR
-                 : p->best.priced ? SYN_FINISH_FAR_LIGHT
-                                  : SYN_FIX_FIRST_NEAR;
+    double near = p->best.priced ? SYN_FINISH_FAR_LIGHT : SYN_FIX_FIRST_NEAR,
+           far = light ? SYN_FIX_FIRST_FAR : SYN_FINISH_FAR;
     // Where memory costs much another variant of the step will do better.
     if (!light && p->best.sec > far * p->quickest) n = 0;
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
-        candidate best = p->best;
-        if (of[i].sec > far * (early ? before : pool_best_known(p))) break;
+        const candidate best = p->best;
+        double than = early ? before : pool_best_known(p), done = p->work;
+        bool counts = of[i].sec <= near * than;
+        if (of[i].sec > far * than) break;
         p->ahead = pool_is_long(p) ? best.sec : fmax(before, best.sec);
         p->aside[0] = best.arena;
         finish_with_discounts(p, of[i]);
@@ -652,6 +653,7 @@ static void finish_meshes(pool *p)
         else
             of[i] = best;
         p->aside[0] = NULL;
+        if (!counts) p->work = done;
     }
     p->ahead = HUGE_VAL;
     bool behind = p->best.program && p->best.sec > SYN_FIX_BEHIND * others_unfinished(p, HUGE_VAL);

@@ -9,8 +9,8 @@
 #include "synth/plan/liveness.h"
 #include "synth/price/move_prices.h"
 #include "synth/search/blocks.h"
-#include "synth/search/known_choices.h"
 #include "synth/search/candidates.h"
+#include "synth/search/known_choices.h"
 #include "synth/search/planner.h"
 
 static bool same_place(const ending *x, const ending *y)

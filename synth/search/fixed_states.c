@@ -586,8 +586,7 @@ bool pool_fix_states(pool *p, fix_way way)
     if (way == FIX_ALL && was_fixed(p, &f.best)) return false;
     p->b = pool_board_of(p, f.s->mesh);
     if (same) f.far = SYN_FIX_SAME;
-    f.more = p->opt->effort *
-             fmax(SYN_FIX_WORK * (p->work - p->fixing + p->spared), SYN_FIX_LEAST);
+    f.more = p->opt->effort * fmax(SYN_FIX_WORK * (p->work - p->fixing + p->spared), SYN_FIX_LEAST);
     f.work = p->work + f.more;
     f.arena = f.found.arena = hb_arena_new();
     p->held = &f.best;

@@ -127,7 +127,7 @@ typedef struct pool {
     // Of what a plan loses to collectives that hide, and in waiting, the most that other forms and
     // small buckets made up for lately: a share, 1 at first.
     double won_by_forms, won_by_buckets;
-    bool cut_short;   // fewer devices were not tried, for its sake
+    bool cut_short; // fewer devices were not tried, for its sake
 } pool;
 
 // Of best and paired the faster one.

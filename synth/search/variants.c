@@ -381,7 +381,8 @@ bool planner_plan(planner *p, int64_t chunks, const bool *again, const syn_lead 
     if ((p->any && planner_is_over(p)) || (tired && p->most_work <= 0)) return false;
     bool better = plan_by(p, chunks, again, NULL, false);
     struct look first = p->last;
-    // Sets of devices alone come behind all that is looked for on all devices, and have both orders.
+    // Sets of devices alone come behind all that is looked for on all devices, and have both
+    // orders.
     if (!p->all) tired = planner_is_tired(p, SYN_WORK_FIRST);
     if (worth_another_order(p, &first, tired)) {
         better = plan_by(p, chunks, again, NULL, true) || better;

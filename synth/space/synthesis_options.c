@@ -13,9 +13,10 @@ bool syn_mesh_parse(hb_str s, syn_mesh_choice *out)
 
 syn_options syn_default_options(void)
 {
-    return (syn_options){
-        .strategy = SYN_AUTO, .effort = 1, .small_param = SYN_SMALL_PARAM,
-        .copy_bytes = SYN_COPY_BYTES};
+    return (syn_options){.strategy = SYN_AUTO,
+                         .effort = 1,
+                         .small_param = SYN_SMALL_PARAM,
+                         .copy_bytes = SYN_COPY_BYTES};
 }
 
 double syn_work(const syn_options *o)
