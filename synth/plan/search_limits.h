@@ -143,7 +143,7 @@
 #define SYN_HIDE_WAITS      0.02 // of the step: plans that lose less to transfers have nothing to hide [tried]
 #define SYN_HIDE_LITTLE     0.005 // the same in graphs of few nodes [tried]
 #define SYN_TAIL_WAITS      0.1  // of the step: plans that wait as long are simulated with small buckets, too [tried]
-#define SYN_WON_FADES       0.99 // times, at each plan: what trying other forms or buckets brought lately [tried]
+#define SYN_WON_FADES       0.995 // times, at each plan: what trying other forms or buckets brought lately [tried]
 #define SYN_WON_MORE        2.0  // times what it brought: so much is hoped for next time [tried]
 #define SYN_HIDE_ROUNDS     3    // such looks at the best plan, while they gain [set]
 #define SYN_PAIR_ROUNDS     6    // looks at what pairs may hide of the best plan, while they gain [set]

@@ -560,12 +560,12 @@ static int fix_first(pool *p, candidate *of, int n, double others)
     (void)pool_fix_states(p, FIX_QUICK);
     for (int i = 0; i < n && of[i].sec <= far && !pool_out_of_time(p); i++) {
         const candidate best = p->best, was = of[i];
-        bool named = was.space->strategy != SYN_AUTO; // in its space nothing like it is near
+        bool named = was.space->strategy != SYN_AUTO;
         double work = p->work;
-        p->ahead = named ? HUGE_VAL : best.sec;
+        p->ahead = best.sec;
         p->aside[0] = best.arena;
         p->best = was;
-        (void)pool_fix_states(p, named ? FIX_ALL : FIX_QUICK);
+        (void)pool_fix_states(p, FIX_QUICK);
         of[i] = p->best;
         p->best = best;
         if (was.sec > near) p->work = work;
