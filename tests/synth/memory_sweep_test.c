@@ -14,7 +14,7 @@
 #include "tests/support/small_models.h"
 
 enum { STEPS = 8 };
-static const double LEAST = 0.75, MOST = 1.15, SLOWER = 1.1;
+static const double LEAST = 0.75, MOST = 1.15, SLOWER = 1.05;
 
 static double planned_on(hb_arena *a, ir_graph *g, cl_cluster *c, double *share)
 {
@@ -239,6 +239,25 @@ START_TEST(pairs_may_fit_alone)
 }
 END_TEST
 
+// What lies beside an arena on a GPU counts to the end: the plan that led here got other forms of its
+// collectives, for which there was no room, and no other plan was looked for.
+START_TEST(other_forms_leave_room)
+{
+    static const struct {
+        const char *cluster;
+        double of_full;
+    } on[] = {{"clusters/h200x4-mixed.yaml", 0.75}, {"clusters/a100x2-v100x2.yaml", 0.825}};
+    for (int i = 0; i < test_cases(1, 2, 2); i++) {
+        hb_arena *a = hb_arena_new();
+        double full, share;
+        (void)planned(a, "examples/bert-tiny/graph.json", on[i].cluster, 1, &full);
+        ck_assert(isfinite(planned(a, "examples/bert-tiny/graph.json", on[i].cluster,
+                                   full * on[i].of_full, &share)));
+        hb_arena_free(a);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("memory_sweep");
@@ -250,6 +269,7 @@ int main(void)
     tcase_add_test(c, nothing_in_flight);
     tcase_add_test(c, states_lie_where_memory_is);
     tcase_add_test(c, workspace_is_expected);
+    tcase_add_test(c, other_forms_leave_room);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
