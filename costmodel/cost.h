@@ -37,6 +37,9 @@ double cost_op(const cost_model *m, int cls, ir_op op, double flops, double byte
 // The same at least, where it is a convolution of so few channels a group that a GPU's matrix units
 // do not take it. With a curve of its own: nothing.
 double cost_op_narrow(const cost_model *m, int cls, ir_op op, double flops);
+// More, where its rows are first laid by expert: so many bytes, read and written. With a curve of
+// its own: nothing.
+double cost_op_gathered(const cost_model *m, int cls, ir_op op, double bytes);
 // What its parts take together on devices of class c at least, however the op is cut, but for
 // *launch, which every device with a part pays.
 double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, double bytes,

@@ -32,6 +32,8 @@ double cost_curve_rate(const cost_curve *c, double size);
 // Of a model's curves; NULL: not measured.
 const cost_curve *cost_curve_of_op(const cost_model *m, int cls, ir_op op);
 const cost_curve *cost_curve_of_copy(const cost_model *m, int cls);
+// It is there, and not that of another op which this one is priced like.
+bool cost_curve_is_own(const cost_model *m, int cls, ir_op op);
 
 // What `hapc compare -o` corrects seconds by; 1: nothing.
 double cost_factor_of_op(const cost_model *m, int cls, ir_op op);

@@ -377,9 +377,18 @@ static int find(const cost_curves *k, const cl_class *cls, const char *op, const
     return 0;
 }
 
+// Rows by the matrices of their experts are as matmuls of so many rows.
+static int like(ir_op op)
+{
+    ir_role role = ir_op_of(op)->role;
+    return role == IR_ROLE_experts      ? (int)IR_OP_linear
+           : role == IR_ROLE_experts_dw ? (int)IR_OP_linear_dw
+           : !ir_is_dense(op)           ? (int)OTHER
+                                        : (int)op;
+}
+
 // An op that has no curve of the dtype takes that of another (bytes tell types apart, and rows that
 // are not dense compute in f32 anyway); one that is not dense and has none, the class's "other".
-// Rows by the matrices of their experts are as matmuls of so many rows.
 static void look_up(cost_curves *k, const cl_class *cls, known_class *x)
 {
     x->name = cls->name.p;
@@ -398,14 +407,8 @@ static void look_up(cost_curves *k, const cl_class *cls, known_class *x)
                 x->curve[op][t] = x->curve[op][other];
     }
     for (int op = 0; op < IR_N_OPS; op++)
-        for (int t = 0; t < N_DTYPES; t++) {
-            ir_role role = ir_op_of((ir_op)op)->role;
-            int like = role == IR_ROLE_experts      ? IR_OP_linear
-                       : role == IR_ROLE_experts_dw ? IR_OP_linear_dw
-                       : !ir_is_dense((ir_op)op)    ? OTHER
-                                                    : op;
-            if (!x->curve[op][t]) x->curve[op][t] = x->curve[like][t];
-        }
+        for (int t = 0; t < N_DTYPES; t++)
+            if (!x->curve[op][t]) x->curve[op][t] = x->curve[like((ir_op)op)][t];
 }
 
 static const known_class *class_of(const cost_model *m, int cls)
@@ -454,6 +457,12 @@ double cost_factor_of_coll(const cost_model *m, cost_coll k, cost_form f, bool c
 const cost_curve *cost_curve_of_op(const cost_model *m, int cls, ir_op op)
 {
     return curve_of(m, cls, op);
+}
+
+bool cost_curve_is_own(const cost_model *m, int cls, ir_op op)
+{
+    const cost_curve *k = curve_of(m, cls, op);
+    return k && (like(op) == (int)op || k != curve_of(m, cls, like(op)));
 }
 
 const cost_curve *cost_curve_of_copy(const cost_model *m, int cls)

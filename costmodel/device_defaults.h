@@ -20,6 +20,9 @@
 // group and 7 x 7, reached 16, 16 and 14 TFLOP/s of 67: forward, by their input, by their weight.
 #define COST_NARROW_CHANNELS 8    // of a group, from which on they do not [runtime]
 #define COST_NARROW_SHARE    0.23 // of the f32 peak that those with fewer reach [H200]
+// Rows of experts: a kernel sorts their numbers, one lists tiles, one gathers rows. Gathering took 4.5
+// of 115 ms of a Mixtral's step on two H200s, at 3.4 TB/s, the matmuls 50.9 ms at 680 TFLOP/s.
+#define COST_SORTS           3    // kernels before a product of experts [runtime]
 #define COST_GPU_LAUNCH      2e-6 // s a kernel of a replayed step; H200s 1 to 1.6, called 5 [H200]
 #define COST_CPU_LAUNCH      1e-6 // s a call [guess]
 

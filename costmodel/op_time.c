@@ -64,6 +64,14 @@ double cost_op_narrow(const cost_model *m, int cls, ir_op op, double flops)
     return cost_factor_of_op(m, cls, op) * sec;
 }
 
+double cost_op_gathered(const cost_model *m, int cls, ir_op op, double bytes)
+{
+    const cl_class *c = &m->cluster->cls[cls];
+    if (bytes <= 0 || cost_curve_is_own(m, cls, op)) return 0;
+    double sec = cost_slowdown(c) * cost_stream(c, 2 * bytes) + COST_SORTS * cost_launch(m, cls);
+    return cost_factor_of_op(m, cls, op) * sec;
+}
+
 double cost_op_least(const cost_model *m, int cls, ir_op op, double flops, double bytes,
                      double *launch)
 {

@@ -81,6 +81,11 @@ typedef struct ir_part {
 void ir_node_work(const ir_graph *g, const ir_factors *f, int node, const ir_part *part,
                   int n_parts, double *flops, double *bytes);
 
+// Bytes of the rows that a product of experts, or a gradient of one, lays by expert before it
+// multiplies them; of other nodes 0.
+double ir_gathered_bytes(const ir_graph *g, const ir_factors *f, int node, const ir_part *part,
+                         int n_parts);
+
 // Of a convolution of several groups, or a gradient of one: the channels of a group, of input or
 // output, whichever are fewer; of other nodes as many as can be.
 int64_t ir_channels_of_group(const ir_graph *g, int node);

@@ -84,24 +84,69 @@ static double conv_work(const cut *c, ir_op op)
     return elements(c, y, 4) * elements(c, &w[1], 3);
 }
 
-// rows k n of rows by the matrices of their experts, or of a gradient of these, as far as experts
-// are held: of all rows a share as large as that of the experts. Rows are those of y, or, where
-// they lie by expert, of the choices in operand 1.
-static double experts_work(const ir_graph *g, const cut *c, const ir_node *n)
+// Rows by the matrices of their experts, or a gradient of these: what has rows, and the matrices.
+typedef struct {
+    bool dw;
+    int x, index, y; // tensors; x and y have a dim more than there are leading ones
+    const ir_rule_dim *of[3], *w;
+} by_experts;
+
+static by_experts by_experts_of(const cut *c, const ir_node *n)
 {
     bool dw = ir_op_of(n->op)->role == IR_ROLE_experts_dw;
-    const ir_rule_dim *w = dw ? c->r->out[0] : c->r->in[2], *y = dw ? c->r->in[2] : c->r->out[0];
-    int rank = g->tensors.p[dw ? n->in[2] : n->out[0]].rank, dim, pos;
-    double held = elements(c, w, 1), all = 1;
+    return (by_experts){dw,
+                        n->in[0],
+                        n->in[1],
+                        dw ? n->in[2] : n->out[0],
+                        {c->r->in[0], c->r->in[1], dw ? c->r->in[2] : c->r->out[0]},
+                        dw ? c->r->out[0] : c->r->in[2]};
+}
+
+// Rows whose experts are held: of all rows a share as large as that of the experts. x, index and y
+// may be broadcast along each other, so rows have the factors of all three, each once; where they
+// lie by expert they are as many as choices.
+static double rows_of_experts(const ir_graph *g, const cut *c, const by_experts *v)
+{
+    const int rank[3] = {g->tensors.p[v->x].rank - 1, g->tensors.p[v->index].rank,
+                         g->tensors.p[v->y].rank - 1};
+    double rows = 1, held = elements(c, v->w, 1), all = 1;
     bool by_expert = false;
-    for (int i = 0; i < w[0].n; i++) {
-        if (w[0].f[i] < 0) continue;
-        all *= (double)c->r->factor[w[0].f[i]].size;
-        by_expert = by_expert || ir_rule_find(y, rank, w[0].f[i], &dim, &pos);
+    int dim, pos;
+    for (int i = 0; i < v->w[0].n; i++) {
+        if (v->w[0].f[i] < 0) continue;
+        all *= (double)c->r->factor[v->w[0].f[i]].size;
+        by_expert = by_expert || ir_rule_find(v->of[2], rank[2], v->w[0].f[i], &dim, &pos);
     }
-    double rows = by_expert ? elements(c, c->r->in[1], g->tensors.p[n->in[1]].rank)
-                            : elements(c, y, rank - 1);
-    return rows * elements(c, &w[1], 2) * held / all;
+    const int begin = by_expert ? 1 : 0, end = by_expert ? 2 : 3; // the choices alone, or all
+    for (int t = begin; t < end; t++)
+        for (int d = 0; d < rank[t]; d++)
+            for (int i = 0; i < v->of[t][d].n; i++) {
+                int factor = v->of[t][d].f[i];
+                bool known = false;
+                for (int k = begin; k < t; k++)
+                    known = known || ir_rule_find(v->of[k], rank[k], factor, &dim, &pos);
+                if (!known) rows *= size_of(c, factor);
+            }
+    return rows * held / all;
+}
+
+static double experts_work(const ir_graph *g, const cut *c, const ir_node *n)
+{
+    const by_experts v = by_experts_of(c, n);
+    return rows_of_experts(g, c, &v) * elements(c, &v.w[1], 2);
+}
+
+double ir_gathered_bytes(const ir_graph *g, const ir_factors *f, int node, const ir_part *part,
+                         int n_parts)
+{
+    const ir_node *n = &g->nodes.p[node];
+    if (ir_op_of(n->op)->flops_kind != IR_FLOPS_EXPERTS) return 0;
+    const cut c = {f->rule[node], part, n_parts};
+    const by_experts v = by_experts_of(&c, n);
+    const ir_tensor *x = &g->tensors.p[v.x], *y = &g->tensors.p[v.y];
+    double row = elements(&c, &v.of[0][x->rank - 1], 1) * (double)ir_dtype_bytes(x->dtype);
+    if (v.dw) row += elements(&c, &v.of[2][y->rank - 1], 1) * (double)ir_dtype_bytes(y->dtype);
+    return rows_of_experts(g, &c, &v) * row;
 }
 
 int64_t ir_channels_of_group(const ir_graph *g, int node)

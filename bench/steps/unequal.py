@@ -1,6 +1,7 @@
 """Steps on GPUs of unequal speed: half of them compute on 64 of their 132 SMs (green contexts: emulated;
 memory, links and NCCL keep their speed), over NVLink and as two emulated hosts on sockets."""
 
+import math
 import os
 import re
 
@@ -52,6 +53,29 @@ def planned(m, model, link, plans):
                 f"#wrong {wrong(first, run.losses)}, losses {run.some_losses()}")
         print("\n".join("    " + x for x in run.said("^rank.*workspace|rehearsed|from here on", 6)))
     return found
+
+
+def beside_one(m):
+    """--models on all GPUs, equal ones and with half of them on 64 SMs: losses of 20 steps beside one GPU's, of the same rows"""
+    for model in m.models:
+        rows, many, first = models.inputs(m, model), rows_of(model) * m.gpus, None
+        for what, cluster in (("1 GPU", models.cluster(m, 1)), *clusters(m)):
+            name = name_of(model, what, "auto")
+            folder = plan(m, name, models.graph_of(m, model), cluster, "--batch", str(many), "--precision",
+                          models.precision(m))
+            if not folder:
+                continue
+            run = go(m, name, folder, "--steps", str(m.o.steps), "--seed", "1", *rows)
+            if first is None and what == "1 GPU":
+                first = run.losses
+            bad = wrong(first, run.losses) if first else "all"
+            most = max((abs(a - b) / a for a, b in zip(first or [], run.losses[:20])), default=math.inf)
+            emulated = sum(x.get("emulated", False) for x in run.lines)
+            line(m, f"hapc {model} {many} rows, {what}: {run.median()} ms/step (emulated: {emulated} lines), predicted "
+                    f"{models.predicted_ms(folder):.1f} ms, losses within {most:.1e} of one GPU's, #wrong {bad}, losses "
+                    f"{run.some_losses()}")
+            if bad:
+                m.failed(name, [f"{bad} losses"])
 
 
 def unequal_torch(m):

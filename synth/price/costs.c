@@ -226,7 +226,7 @@ static double part_seconds(const parts_of *x, int cls, const int64_t n[SYN_MAX_A
                            const int64_t lo[SYN_MAX_AXES])
 {
     const syn_costs *c = x->c;
-    double flops = 0, bytes = 0;
+    double flops = 0, bytes = 0, gathered = 0;
     if (x->simple) {
         ir_form_work(&x->form, n, &flops, &bytes);
     } else {
@@ -235,9 +235,11 @@ static double part_seconds(const parts_of *x, int cls, const int64_t n[SYN_MAX_A
         for (int a = 0; a < SYN_MAX_AXES; a++)
             if (x->factor[a] >= 0) part[k++] = (ir_part){x->factor[a], n[a], lo[a]};
         ir_node_work(c->g, c->f, x->node, part, k, &flops, &bytes);
+        gathered = ir_gathered_bytes(c->g, c->f, x->node, part, k);
     }
     int device = c->mesh->cluster_class[cls];
     double sec = cost_op(c->m, device, x->op, flops, bytes);
+    sec += cost_op_gathered(c->m, device, x->op, gathered);
     if (x->narrow) sec = fmax(sec, cost_op_narrow(c->m, device, x->op, flops));
     return (x->comes ? bytes / c->m->port_bandwidth : 0) + sec;
 }

@@ -14,6 +14,7 @@
 typedef struct rank_kind {
     int64_t cls; // of the mesh
     double flops[SYN_PAIR_OPS], bytes[SYN_PAIR_OPS], fixed[SYN_PAIR_OPS];
+    double gathered[SYN_PAIR_OPS]; // bytes of a row that are laid by expert first
     double row_bytes;              // of the moved tensor
     int64_t k, cols[SYN_PAIR_OPS]; // columns of the operand, of each result
 } rank_kind;
@@ -65,7 +66,7 @@ static double columns(const team *t, int buffer, int rank)
 }
 
 // Of a product of experts, which are chosen alike: what it takes a row.
-static double flops_of_experts(const team *t, const syn_instr *op, int rank)
+static double flops_of_experts(const team *t, const syn_instr *op, int rank, double *gathered)
 {
     const syn_program *p = t->p;
     const syn_node_cut cut = syn_cut_of_op(p, op);
@@ -79,6 +80,7 @@ static double flops_of_experts(const team *t, const syn_instr *op, int rank)
         part[n++] = (ir_part){cut.factor[a], k->table[syn_coord(p->mesh, rank, k->axis)], 0};
     }
     ir_node_work(p->g, p->f, op->node, part, n, &flops, &bytes);
+    *gathered = all > 0 ? ir_gathered_bytes(p->g, p->f, op->node, part, n) * cols / all : 0;
     return all > 0 ? flops * cols / all : 0;
 }
 
@@ -93,7 +95,7 @@ static rank_kind kind_of(const team *t, int rank)
         const syn_instr *op = &p->instr.p[t->m->op[i]];
         double in = columns(t, op->in[0], rank), out = columns(t, op->out[0], rank);
         bool dense = ir_op_of(p->g->nodes.p[op->node].op)->flops_kind == IR_FLOPS_DENSE;
-        k.flops[i] = dense ? 2 * in * out : flops_of_experts(t, op, rank);
+        k.flops[i] = dense ? 2 * in * out : flops_of_experts(t, op, rank, &k.gathered[i]);
         k.k = (int64_t)(in + 0.5);
         k.cols[i] = (int64_t)(out + 0.5);
         k.bytes[i] = in * item(t, op->in[0]) + out * item(t, op->out[0]);
@@ -197,9 +199,10 @@ static double matmul(void *ctx, int kind, int64_t rows)
     double sec = 0, n = (double)rows;
     for (int i = 0; i < t->m->n_ops; i++) {
         ir_op op = t->p->g->nodes.p[t->p->instr.p[t->m->op[i]].node].op;
-        if (k->flops[i] > 0)
-            sec += cost_op(t->is.model, t->is.cls[kind], op, n * k->flops[i],
-                           n * k->bytes[i] + k->fixed[i]);
+        if (k->flops[i] <= 0) continue;
+        sec += cost_op(t->is.model, t->is.cls[kind], op, n * k->flops[i],
+                       n * k->bytes[i] + k->fixed[i]) +
+               cost_op_gathered(t->is.model, t->is.cls[kind], op, n * k->gathered[i]);
     }
     return sec;
 }

@@ -26,6 +26,10 @@ START_TEST(ops_by_roofline)
     near(cost_op_narrow(&m, 0, IR_OP_conv, 6e9), 6e9 / (0.23 * 10e12) + 2e-6);
     ck_assert_double_eq(cost_op_narrow(&m, 1, IR_OP_conv, 6e9), 0);
     ck_assert_double_eq(cost_op_narrow(&m, 0, IR_OP_conv, 0), 0);
+    // Rows that are laid by expert are read and written, behind kernels that sort and list them.
+    near(cost_op_gathered(&m, 0, IR_OP_expert_linear, 4e6), 8e6 / (0.8 * 1e12) + 3 * 2e-6);
+    near(cost_op_gathered(&m, 1, IR_OP_expert_linear_dw, 4e6), 8e6 / (0.8 * 10e9) + 3 * 1e-6);
+    ck_assert_double_eq(cost_op_gathered(&m, 0, IR_OP_expert_linear, 0), 0);
     near(cost_launch(&m, 0), 2e-6);
     near(cost_launch(&m, 1), 1e-6);
     near(cost_copy(&m, 1, 5e6), 1e-3 + 1e-6); // read and written

@@ -103,6 +103,32 @@ START_TEST(slowed_classes_take_longer)
 }
 END_TEST
 
+// Where matmuls were measured rows of experts are gathered first; where they were themselves, that
+// is in their curve. What corrects them corrects both.
+START_TEST(rows_of_experts_are_gathered)
+{
+    hb_str said;
+    cost_curves *k =
+        curves_of(HEAD "\"classes\":{\"G\":{\"linear\":{\"f32\":[[1e6,1e-5],[1e8,1e-4]]},"
+                       "\"expert_linear_dw\":{\"f32\":[[1e6,3e-5]]}}},"
+                       "\"corrections\":[{\"class\":\"G\",\"op\":\"expert_linear\",\"factor\":2}]}",
+                  &said);
+    ck_assert_msg(k != NULL, "%s", said.p);
+    cl_class one = cluster.cls[0];
+    cl_cluster c = cluster;
+    one.name = HB_STR("G");
+    c.cls = &one, c.n_classes = 1;
+    cost_model m = {.cluster = &c, .curves = k, .math = COST_F32};
+    const double laid = cost_stream(&cluster.cls[0], 8e6) + COST_SORTS * cost_launch(&m, 0);
+    near(cost_op_gathered(&m, 0, IR_OP_expert_linear, 4e6), 2 * laid);
+    near(cost_op_gathered(&m, 0, IR_OP_room_linear, 4e6), laid);
+    ck_assert_double_eq(cost_op_gathered(&m, 0, IR_OP_expert_linear_dw, 4e6), 0);
+    near(cost_op(&m, 0, IR_OP_expert_linear_dw, 1e6, 1), 3e-5);
+    m.math = COST_BF16; // no curve at all
+    near(cost_op_gathered(&m, 0, IR_OP_expert_linear_dw, 4e6), laid);
+}
+END_TEST
+
 START_TEST(curves_have_families_and_stand_ins)
 {
     hb_str said;
@@ -508,6 +534,7 @@ int main(void)
     tcase_add_test(c, copies_by_luck);
     tcase_add_test(c, curves_are_interpolated);
     tcase_add_test(c, slowed_classes_take_longer);
+    tcase_add_test(c, rows_of_experts_are_gathered);
     tcase_add_test(c, curves_have_families_and_stand_ins);
     tcase_add_test(c, collectives_by_curve);
     tcase_add_test(c, contention_reaches_the_classes);

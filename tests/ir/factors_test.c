@@ -264,6 +264,43 @@ static void check_rule(const ir_graph *g, const ir_factors *f, int id, int n, co
     }
 }
 
+// Each choice of a row is a row, whichever operand has them all: by the matrices forward and for
+// the gradients, by dw whether its first or its last operand is the same for all choices.
+static void check_experts(const char *node, int k, int64_t n, double products, double rows,
+                          double row)
+{
+    ir_part part = {k, n, -1};
+    work(node, k, n, -1);
+    ck_assert_msg(flops == 2 * products, "%s: %g flops", node, flops);
+    double gathered = ir_gathered_bytes(graph, factors, graph_node(graph, node), &part, 1);
+    ck_assert_msg(gathered == 4 * rows * row, "%s: %g bytes", node, gathered);
+}
+
+START_TEST(rows_of_experts)
+{
+    for (int trans = 0; trans < 2; trans++) { // 24 rows of 2 choices, 3 experts, 5 by 8
+        factorize(hb_fmt(arena,
+                         "x: input f32 4 6 5\n g: param f32 5 3\n w1: param f32 %s\n"
+                         "w2: param f32 3 8 5\n x1 = reshape(x) shape=4,6,1,5\n l = linear(x, g)\n"
+                         "i = top_index(l) k=2\n u = expert_linear(x1, i, w1) trans=%d\n"
+                         "z = expert_linear(u, i, w2)\n q = mul(z, z)\n"
+                         "t = sum(q) dims=0,1,2,3\n loss t\n",
+                         trans ? "3 8 5" : "3 5 8", trans)
+                      .p);
+        check_experts("u", -1, 0, 48 * 5 * 8, 48, 5);
+        check_experts("z", -1, 0, 48 * 5 * 8, 48, 8);
+        check_experts("u'dw", -1, 0, 48 * 5 * 8, 48, 5 + 8);
+        check_experts("z'dw", -1, 0, 48 * 5 * 8, 48, 5 + 8);
+        check_experts("z'dx", -1, 0, 48 * 5 * 8, 48, 5);
+        // Of the first dim of the rows a quarter; of the experts a third of the rows.
+        check_experts("u'dw", 0, 1, 12 * 5 * 8, 12, 5 + 8);
+        const ir_rule *r = factors->rule[graph_node(graph, "u'dw")];
+        check_experts("u'dw", r->out[0][0].f[0], 1, 16 * 5 * 8, 16, 5 + 8);
+    }
+    ck_assert_double_eq(ir_gathered_bytes(graph, factors, graph_node(graph, "l"), NULL, 0), 0);
+}
+END_TEST
+
 // Those that a GPU's matrix units do not take are told by them, gradients too.
 START_TEST(channels_of_groups)
 {
@@ -328,6 +365,7 @@ int main(void)
     tcase_add_test(t, pieces);
     tcase_add_test(t, broadcasts);
     tcase_add_test(t, node_work);
+    tcase_add_test(t, rows_of_experts);
     tcase_add_test(t, channels_of_groups);
     tcase_add_test(t, random_graphs);
     suite_add_tcase(s, t);

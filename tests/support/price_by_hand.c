@@ -77,8 +77,10 @@ static double op_seconds(const syn_program *p, const cost_model *m, const syn_in
     for (int i = 0; i < in->n_in; i++)
         add_parts(p, r->in[i], &p->tensors.p[in->in[i]], rank, part, &n);
     ir_node_work(p->g, p->f, in->node, part, n, &flops, &bytes);
-    return cost_op(m, p->cluster->class_of[p->mesh->cluster_rank[rank]], p->g->nodes.p[in->node].op,
-                   flops, bytes);
+    const int cls = p->cluster->class_of[p->mesh->cluster_rank[rank]];
+    const ir_op op = p->g->nodes.p[in->node].op;
+    return cost_op(m, cls, op, flops, bytes) +
+           cost_op_gathered(m, cls, op, ir_gathered_bytes(p->g, p->f, in->node, part, n));
 }
 
 static double copy_seconds(const syn_program *p, const cost_model *m, const syn_tensor *t, int rank)

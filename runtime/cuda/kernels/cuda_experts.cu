@@ -19,7 +19,7 @@
 
 namespace wmma = nvcuda::wmma;
 
-enum { THREADS = 256, WARPS = THREADS / 32, SORTS = 1024 };
+enum { THREADS = 256, WARPS = THREADS / 32, SORTS = 1024, ROOM_BLOCKS = 512 };
 
 // --- rows by expert ---
 
@@ -47,33 +47,50 @@ __device__ inline int place_in_block(bool flag, int *total)
     return before + __popc(found & ((1u << lane) - 1));
 }
 
-// A block an expert: counts the rows of those ahead of it, then lists its own in their order.
+// Exclusive sum over the block of a number a thread; *total = all.
+__device__ inline int sum_before(int own, int *total)
+{
+    __shared__ int sums[SORTS / 32];
+    unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int upto = own, before = 0, all = 0;
+    for (unsigned d = 1; d < 32; d *= 2) {
+        int other = __shfl_up_sync(0xFFFFFFFFu, upto, d);
+        if (lane >= d) upto += other;
+    }
+    __syncthreads();
+    if (lane == 31) sums[warp] = upto;
+    __syncthreads();
+    for (unsigned w = 0; w < SORTS / 32; w++) {
+        before += w < warp ? sums[w] : 0;
+        all += sums[w];
+    }
+    *total = all;
+    return before + upto - own;
+}
+
+// A block an expert, a run of rows a thread: counts the rows of those ahead of it and its own, then
+// lists these in their order.
 __global__ __launch_bounds__(SORTS) void sort_rows(int64_t rows, const int64_t *index,
                                                    row_map<3> map, place at, by_expert to)
 {
-    int e = (int)blockIdx.x, next = 0, total;
+    const int64_t e = blockIdx.x, run = (rows + SORTS - 1) / SORTS, from = threadIdx.x * run;
+    const int64_t end = from + run < rows ? from + run : rows;
+    int ahead = 0, own = 0, first, many;
     int64_t row[3];
-    for (int64_t r0 = 0; r0 < rows; r0 += SORTS) {
-        int64_t r = r0 + threadIdx.x, l = -1;
-        if (r < rows) {
-            map.at(r, row);
-            l = row_of(index[row[1]], at.v, at.trap, at.op, at.line);
-        }
-        place_in_block(l >= 0 && l < e, &total);
-        next += total;
+    auto expert_of = [&](int64_t r) {
+        map.at(r, row);
+        return row_of(index[row[1]], at.v, at.trap, at.op, at.line);
+    };
+    for (int64_t r = from; r < end; r++) {
+        int64_t l = expert_of(r);
+        ahead += l >= 0 && l < e, own += l == e;
     }
-    if (threadIdx.x == 0) to.first[e] = next;
-    for (int64_t r0 = 0; r0 < rows; r0 += SORTS) {
-        int64_t r = r0 + threadIdx.x, l = -1;
-        if (r < rows) {
-            map.at(r, row);
-            l = row_of(index[row[1]], at.v, at.trap, at.op, at.line);
-        }
-        int i = place_in_block(l == e, &total);
-        if (l == e) to.x[next + i] = (int)row[0], to.y[next + i] = (int)row[2];
-        next += total;
-    }
-    if (threadIdx.x == 0 && e + 1 == (int)gridDim.x) to.first[e + 1] = next;
+    sum_before(ahead, &first);
+    int next = first + sum_before(own, &many);
+    for (int64_t r = from; r < end && own > 0; r++)
+        if (expert_of(r) == e) to.x[next] = (int)row[0], to.y[next++] = (int)row[2];
+    if (threadIdx.x == 0) to.first[e] = first;
+    if (threadIdx.x == 0 && e + 1 == gridDim.x) to.first[e + 1] = first + many;
 }
 
 // --- one product ---
@@ -434,12 +451,14 @@ CUDA_ROW(expert_linear_dw)
 
 // --- rooms ---
 
-// row[g, r] and room[g, e, i], copied from one to the other: lines of `units` units of type U.
+// row[g, r] and room[g, e, i], copied from one to the other: lines of `units` units of type U, of which
+// a block takes `part`.
 struct room_copy {
     char *rows, *rooms;
     const int64_t *index;
     int64_t groups, n, units, room;
     place at;
+    int64_t part;
 };
 
 template <typename U, bool TO> __global__ __launch_bounds__(SORTS) void swap_rooms(room_copy v)
@@ -448,6 +467,8 @@ template <typename U, bool TO> __global__ __launch_bounds__(SORTS) void swap_roo
     int64_t e = blockIdx.x, g = blockIdx.y, next = 0;
     U *rows = (U *)v.rows + g * v.n * v.units;
     U *rooms = (U *)v.rooms + (g * gridDim.x + e) * v.room * v.units;
+    const int64_t first = blockIdx.z * v.part;
+    const int64_t units = first + v.part < v.units ? v.part : v.units - first;
     int total;
     for (int64_t r0 = 0; r0 < v.n; r0 += SORTS) {
         int64_t r = r0 + threadIdx.x, l = -1;
@@ -456,9 +477,10 @@ template <typename U, bool TO> __global__ __launch_bounds__(SORTS) void swap_roo
         if (l == e) found[i] = (int)threadIdx.x;
         __syncthreads();
         int64_t fit = next + total < v.room ? total : v.room - next;
-        for (int64_t j = threadIdx.x; j < fit * v.units; j += SORTS) {
-            U *row = rows + (r0 + found[j / v.units]) * v.units + j % v.units;
-            U *to = rooms + next * v.units + j;
+        for (int64_t j = threadIdx.x; j < fit * units; j += SORTS) {
+            const int64_t i = j / units, at = first + j % units;
+            U *row = rows + (r0 + found[i]) * v.units + at;
+            U *to = rooms + (next + i) * v.units + at;
             if (TO)
                 *to = *row;
             else
@@ -473,8 +495,8 @@ template <typename U, bool TO> __global__ __launch_bounds__(SORTS) void swap_roo
             trap(v.at.trap, v.at.op, v.at.line, next, v.room, axis_global(v.at.v, e));
         return;
     }
-    for (int64_t j = next * v.units + threadIdx.x; TO && j < v.room * v.units; j += SORTS)
-        rooms[j] = U{};
+    for (int64_t j = threadIdx.x; TO && j < (v.room - next) * units; j += SORTS)
+        rooms[(next + j / units) * v.units + first + j % units] = U{};
 }
 
 template <bool TO>
@@ -499,14 +521,16 @@ static const char *run_rooms(cuda_context *x, const hap_op_call *c, hap_tensor *
     if (held * groups * width == 0) return NULL;
     if (groups > 65535) return cuda_fail("not supported: over 65535 examples of experts' rows");
     int64_t bytes = width * hap_dtype_bytes(rows->type);
-    dim3 grid((unsigned)held, (unsigned)groups);
-    if (bytes % 16 == 0 && aligned(rows) && aligned(rooms)) {
-        v.units = bytes / 16;
+    const bool wide = bytes % 16 == 0 && aligned(rows) && aligned(rooms);
+    v.units = bytes / (wide ? 16 : 2);
+    // Blocks for all processors, of at least a warp's units: each lists the rows again.
+    const int64_t parts = ceil_div(ROOM_BLOCKS, held * groups), most = ceil_div(v.units, 32);
+    v.part = ceil_div(v.units, parts < most ? parts : most);
+    dim3 grid((unsigned)held, (unsigned)groups, (unsigned)ceil_div(v.units, v.part));
+    if (wide)
         swap_rooms<uint4, TO><<<grid, SORTS, 0, x->stream>>>(v);
-    } else {
-        v.units = bytes / 2;
+    else
         swap_rooms<uint16_t, TO><<<grid, SORTS, 0, x->stream>>>(v);
-    }
     return launched();
 }
 

@@ -18,28 +18,47 @@ struct strides {
     int64_t size[HAP_MAX_RANK + 2], to[HAP_MAX_RANK + 2], from[HAP_MAX_RANK + 2];
 };
 
-// One thread an element; the last dim fastest.
+// Where element i goes to and comes from; the last dim fastest.
+__device__ inline void strided_at(const strides &m, bool small, int64_t i, int64_t *to,
+                                  int64_t *from)
+{
+    int64_t rest = i;
+    *to = *from = 0;
+    if (small) {
+        uint32_t r = (uint32_t)i;
+        for (int d = m.rank - 1; d > 0; d--) {
+            uint32_t size = (uint32_t)m.size[d], k = r % size;
+            r /= size;
+            *to += k * m.to[d], *from += k * m.from[d];
+        }
+        rest = r;
+    } else {
+        for (int d = m.rank - 1; d > 0; d--) {
+            int64_t k = rest % m.size[d];
+            rest /= m.size[d];
+            *to += k * m.to[d], *from += k * m.from[d];
+        }
+    }
+    *to += rest * m.to[0], *from += rest * m.from[0];
+}
+
+// A few elements a thread, all read before one is written.
 template <class T> __global__ void copy_strided(int64_t n, T *y, const T *x, strides m)
 {
-    int64_t step = (int64_t)gridDim.x * blockDim.x;
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
-        int64_t rest = i, to = 0, from = 0;
-        if (n <= UINT32_MAX) {
-            uint32_t r = (uint32_t)i;
-            for (int d = m.rank - 1; d > 0; d--) {
-                uint32_t size = (uint32_t)m.size[d], k = r % size;
-                r /= size;
-                to += k * m.to[d], from += k * m.from[d];
-            }
-            rest = r;
-        } else {
-            for (int d = m.rank - 1; d > 0; d--) {
-                int64_t k = rest % m.size[d];
-                rest /= m.size[d];
-                to += k * m.to[d], from += k * m.from[d];
-            }
+    enum { MANY = 4 };
+    const int64_t step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += MANY * step) {
+        T v[MANY];
+        int64_t to[MANY], from;
+#pragma unroll
+        for (int k = 0; k < MANY; k++) {
+            if (i + k * step >= n) break;
+            strided_at(m, n <= UINT32_MAX, i + k * step, &to[k], &from);
+            v[k] = x[from];
         }
-        y[to + rest * m.to[0]] = x[from + rest * m.from[0]];
+#pragma unroll
+        for (int k = 0; k < MANY; k++)
+            if (i + k * step < n) y[to[k]] = v[k];
     }
 }
 
@@ -110,7 +129,8 @@ const char *cuda_copy_strided(cudaStream_t stream, void *y, const void *x, const
         n *= s.size[d];
     with_unit(unit, [&](auto *t) {
         using T = std::remove_pointer_t<decltype(t)>;
-        copy_strided<T><<<blocks_for(n, THREADS), THREADS, 0, stream>>>(n, (T *)y, (const T *)x, s);
+        copy_strided<T>
+            <<<blocks_for(n, THREADS, 4), THREADS, 0, stream>>>(n, (T *)y, (const T *)x, s);
     });
     return launched();
 }
@@ -186,13 +206,27 @@ static void pattern_of(hap_dtype type, double value, char out[16])
         out[i] = one[i % n];
 }
 
+static bool same_axis(const cuda_axis *a, const cuda_axis *b)
+{
+    return a->outer == b->outer && a->block == b->block && a->first == b->first &&
+           a->part == b->part;
+}
+
 static bool divides(int64_t u, const cuda_axis &a)
 {
     return a.block % u == 0 && a.first % u == 0 && a.part % u == 0;
 }
 
-// Between dims that are one block each, an entry moves by a constant: what both sides hold is one
-// strided copy.
+// Where an axis has its entries from `from` to `to`, as it were of one block; false: of several.
+static bool in_one_block(const cuda_axis *b, int64_t from, int64_t to, int64_t *first, int64_t *at)
+{
+    int64_t block = b->outer == 1 ? 0 : from / b->block;
+    *first = b->first + block * b->block, *at = block * b->part;
+    return b->outer == 1 || (from >= 0 && to <= (block + 1) * b->block);
+}
+
+// Where each dim is the same on both sides, or what is walked is one block and lies in one of the
+// other side, an entry moves by a constant: what both sides hold is one strided copy.
 static bool is_shift(const hap_tensor *walked, const hap_tensor *other, const cuda_remap *how,
                      cuda_strided *m, int64_t *at_walked, int64_t *at_other)
 {
@@ -203,12 +237,19 @@ static bool is_shift(const hap_tensor *walked, const hap_tensor *other, const cu
     *at_walked = *at_other = 0;
     for (int d = walked->rank - 1; d >= 0; d--) {
         cuda_axis a = cuda_axis_of(walked, d), b = cuda_axis_of(other, d);
-        if (a.outer != 1 || b.outer != 1) return false;
-        int64_t by = a.first - b.first + (d == how->dim ? how->shift : 0); // other's less walked's
+        int64_t shift = d == how->dim ? how->shift : 0, first, at;
+        if (shift == 0 && same_axis(&a, &b)) {
+            a = b = cuda_axis{1, walked->local[d], 0, walked->local[d]};
+        } else if (a.outer != 1) {
+            return false;
+        }
+        const int64_t begin = a.first + shift;
+        if (!in_one_block(&b, begin, begin + a.part, &first, &at)) return false;
+        int64_t by = begin - first; // other's less walked's
         int64_t lo = by < 0 ? -by : 0, hi = b.part - by < a.part ? b.part - by : a.part;
         m->size[d] = hi > lo ? hi - lo : 0;
         all &= m->size[d] == a.part;
-        *at_walked += lo * sw, *at_other += (lo + by) * so;
+        *at_walked += lo * sw, *at_other += (at + lo + by) * so;
         (how->into ? m->to : m->from)[d] = so;
         (how->into ? m->from : m->to)[d] = sw;
         sw *= walked->local[d], so *= other->local[d];
@@ -223,9 +264,7 @@ static int64_t take_run(remap *m, int64_t elem)
     int64_t run = elem;
     while (m->rank > 0 && m->rank - 1 != m->dim) {
         int d = m->rank - 1;
-        cuda_axis a = m->walked[d], b = m->other[d];
-        if (a.outer != b.outer || a.block != b.block || a.first != b.first || a.part != b.part)
-            break;
+        if (!same_axis(&m->walked[d], &m->other[d])) break;
         run *= m->size[d];
         m->rank--;
     }

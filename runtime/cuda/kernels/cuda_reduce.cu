@@ -283,6 +283,9 @@ static const char *few_rows(cuda_context *x, const view &a, const view &y, int64
     return launched();
 }
 
+static const char *sums_of_rows(cuda_context *x, const view &a, const view &y, int64_t rows,
+                                int64_t cols, bool aligned);
+
 CUDA_ROW(sum)
 {
     hap_tensor *y = c->out[0], *a = c->in[0];
@@ -327,6 +330,8 @@ CUDA_ROW(sum)
         value_of f = {view_of(a)};
         return reduce_all(x, a->elements, f, y);
     }
+    if (!ints && s.n == 2 && s.summed[1])
+        return sums_of_rows(x, view_of(a), view_of(y), kept, summed, all_aligned(c));
     int threads = summed <= 32 ? 32 : summed <= 1024 ? 128 : 512;
     unsigned blocks = (unsigned)(kept < (1 << 20) ? kept : 1 << 20);
     sum_any<<<blocks, threads, 0, x->stream>>>(view_of(a), view_of(y), s, kept, summed, ints);
@@ -428,6 +433,12 @@ template <class S> static const char *run_stat(cuda_context *x, const row_args &
     dim3 block = row_block(a.cols);
     row_stat<S><<<(unsigned)ceil_div(a.rows, block.y), block, 0, x->stream>>>(a);
     return launched();
+}
+
+static const char *sums_of_rows(cuda_context *x, const view &a, const view &y, int64_t rows,
+                                int64_t cols, bool aligned)
+{
+    return run_stat<sum_stat>(x, {rows, cols, cols, y, a, view{}, (double)cols, aligned});
 }
 
 CUDA_ROW(row_reduce)
