@@ -239,8 +239,8 @@ START_TEST(pairs_may_fit_alone)
 }
 END_TEST
 
-// What lies beside an arena on a GPU counts to the end: the plan that led here got other forms of its
-// collectives, for which there was no room, and no other plan was looked for.
+// What lies beside an arena on a GPU counts to the end: the plan that led here got other forms of
+// its collectives, for which there was no room, and no other plan was looked for.
 START_TEST(other_forms_leave_room)
 {
     static const struct {
