@@ -49,6 +49,13 @@ struct effort {
     bool cut_short; // something was left out, for its sake
 };
 
+// A variant whose search with memory first waits for others: what it has come to without.
+struct waiting {
+    int64_t chunks;
+    const bool *again;
+    struct look first;
+};
+
 // A variant that was planned.
 struct seen {
     int64_t chunks;
@@ -73,6 +80,8 @@ typedef struct planner {
     int vain;         // variants, one behind the other, that memory first did not help
     struct effort *effort;
     HB_VEC(struct seen) seen;
+    bool others_first; // such a search of what is planned next may wait
+    HB_VEC(struct waiting) waiting;
     const struct planner *all; // of a set of devices alone: what was found on all; NULL
     int no_gain;               // variants in a row that the set alone plans no better
     double quickest;           // of all that were simulated, whether they fit or not; 0: none

@@ -374,24 +374,47 @@ static void note_variant(planner *p, int64_t chunks, const bool *again)
     }
 }
 
+// The other order of a variant that has come to `first`, if it is worth it. Whether it brought the
+// best plan; p->last: the better of both.
+static bool plan_in_other_order(planner *p, int64_t chunks, const bool *again, struct look first,
+                                bool tired)
+{
+    if (!worth_another_order(p, &first, tired)) return false;
+    bool better = plan_by(p, chunks, again, NULL, true),
+         gains = p->last.sec < first.sec * (1 - SYN_ORDER_GAIN);
+    if (gains || isfinite(first.sec)) p->vain = gains ? 0 : p->vain + 1;
+    if (first.sec < p->last.sec) p->last = first;
+    return better;
+}
+
 bool planner_plan(planner *p, int64_t chunks, const bool *again, const syn_lead *lead)
 {
     if (lead) return plan_by(p, chunks, again, lead, lead->memory_first);
     bool tired = planner_is_tired(p, 1);
     if ((p->any && planner_is_over(p)) || (tired && p->most_work <= 0)) return false;
     bool better = plan_by(p, chunks, again, NULL, false);
-    struct look first = p->last;
-    // Sets of devices alone come behind all that is looked for on all devices, and have both
-    // orders.
+    // Sets of devices alone come behind all that is looked for on all devices, and have both orders.
     if (!p->all) tired = planner_is_tired(p, SYN_WORK_FIRST);
-    if (worth_another_order(p, &first, tired)) {
-        better = plan_by(p, chunks, again, NULL, true) || better;
-        bool gains = p->last.sec < first.sec * (1 - SYN_ORDER_GAIN);
-        if (gains || isfinite(first.sec)) p->vain = gains ? 0 : p->vain + 1;
-        if (first.sec < p->last.sec) p->last = first;
-    }
+    struct look first = p->last;
+    bool waits = p->others_first && isfinite(first.sec) && worth_another_order(p, &first, tired) &&
+                 first.sec > SYN_ORDER_WAITS * first.quickest;
+    if (waits)
+        HB_PUSH(p->a, &p->waiting, (struct waiting){chunks, again, first});
+    else
+        better = plan_in_other_order(p, chunks, again, first, tired) || better;
     note_variant(p, chunks, again);
     return better;
+}
+
+// What waited for other variants, of which one may be so quick that it is no longer worth it.
+static void plan_waiting(planner *p)
+{
+    for (int i = 0; i < p->waiting.n; i++) {
+        const struct waiting x = p->waiting.p[i];
+        (void)plan_in_other_order(p, x.chunks, x.again, x.first,
+                                  planner_is_tired(p, p->all ? 1 : SYN_WORK_FIRST));
+    }
+    p->waiting.n = 0;
 }
 
 // The wish that promises most of what was not planned; NULL: none does.
@@ -509,6 +532,7 @@ static void plan_chunks(planner *p, const leanings *x, int64_t k, int64_t first)
     if (x->choose && k == first && planner_fits(p) && (p->best.tight || x->tight) && !large(p) &&
         !wish_of(p, k, x->all)->done)
         planner_plan(p, k, x->all, NULL);
+    plan_waiting(p);
 }
 
 // What so many micro-batches have come to, with any blocks computed again or only with these.
@@ -654,7 +678,11 @@ void planner_variants(planner *p)
         planner_plan(p, chunks_of(p->all->plain->g), set_of(p->all), NULL);
         p->loose = loose;
     }
+    // Where memory costs the step as it is much, blocks computed again may be far quicker.
+    p->others_first = !o->again && !given && !o->pins && o->strategy == SYN_AUTO &&
+                      step->n_blocks > 0 && !(o->after_few && !o->vary_blocks);
     planner_plan(p, first, o->again ? o->again : none, NULL);
+    p->others_first = false;
     if (p->least_share <= 0) return; // parameters and moments alone do not fit
     p->hopeless = p->o->worth > 0 && p->quickest >= p->o->worth;
     if (p->hopeless) return;
