@@ -392,12 +392,16 @@ bool planner_plan(planner *p, int64_t chunks, const bool *again, const syn_lead 
     if (lead) return plan_by(p, chunks, again, lead, lead->memory_first);
     bool tired = planner_is_tired(p, 1);
     if ((p->any && planner_is_over(p)) || (tired && p->most_work <= 0)) return false;
+    double work = p->effort->work;
     bool better = plan_by(p, chunks, again, NULL, false);
-    // Sets of devices alone come behind all that is looked for on all devices, and have both orders.
+    work = p->effort->work - work;
+    // Sets of devices alone come behind all that is looked for on all devices, and have both
+    // orders.
     if (!p->all) tired = planner_is_tired(p, SYN_WORK_FIRST);
     struct look first = p->last;
-    bool waits = p->others_first && isfinite(first.sec) && worth_another_order(p, &first, tired) &&
-                 first.sec > SYN_ORDER_WAITS * first.quickest;
+    bool waits = p->others_first && work > SYN_ORDER_LONG * syn_work(p->o) && isfinite(first.sec) &&
+                 first.sec > SYN_ORDER_WAITS * first.quickest &&
+                 worth_another_order(p, &first, tired);
     if (waits)
         HB_PUSH(p->a, &p->waiting, (struct waiting){chunks, again, first});
     else
@@ -678,7 +682,8 @@ void planner_variants(planner *p)
         planner_plan(p, chunks_of(p->all->plain->g), set_of(p->all), NULL);
         p->loose = loose;
     }
-    // Where memory costs the step as it is much, blocks computed again may be far quicker.
+    // Where memory costs the step as it is much, and looking for that took long, blocks computed
+    // again may be far quicker.
     p->others_first = !o->again && !given && !o->pins && o->strategy == SYN_AUTO &&
                       step->n_blocks > 0 && !(o->after_few && !o->vary_blocks);
     planner_plan(p, first, o->again ? o->again : none, NULL);
