@@ -685,7 +685,7 @@ void planner_variants(planner *p)
     // Where memory costs the step as it is much, and looking for that took long, blocks computed
     // again may be far quicker.
     p->others_first = !o->again && !given && !o->pins && o->strategy == SYN_AUTO &&
-                      step->n_blocks > 0 && !(o->after_few && !o->vary_blocks);
+                      step->n_blocks > 0 && !step->few_of && !(o->after_few && !o->vary_blocks);
     planner_plan(p, first, o->again ? o->again : none, NULL);
     p->others_first = false;
     if (p->least_share <= 0) return; // parameters and moments alone do not fit
