@@ -168,9 +168,9 @@
 #define SYN_FINISHED_LONG 4  // the same where searches took long by then [set]
 #define SYN_FINISH_NODES 2000 // nodes in all these plans [tried]
 #define SYN_FINISH_FAR 1.05  // times the best: plans this slow before are not finished [tried]
-#define SYN_FINISH_FAR_LIGHT 1.1 // the same where finishing takes little work [tried]
+#define SYN_FINISH_FAR_LIGHT 1.1 // times: where memory has a price, finishing slower ones is no work that counts [tried]
 #define SYN_FINISH_LIGHT 0.3 // of the work of all searches: finishing takes little [set]
-#define SYN_FIX_FIRST_FAR 1.5 // times the best: plans this slow have no state fixed [tried]
+#define SYN_FIX_FIRST_FAR 1.5 // times the best: plans this slow have no state fixed, and are not finished where that takes little [tried]
 #define SYN_FIX_FIRST_NEAR 1.15 // times the best: fixing states of slower ones is no work that counts [tried]
 #define SYN_FIX_BEHIND 1.02  // times the best variant: one slower has none [set]
 

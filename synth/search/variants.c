@@ -345,15 +345,15 @@ static bool all_alike(const planner *p)
     return true;
 }
 
-// Is a variant that has come to so much worth a search with memory first? tired: whether the work
-// was done when its first search began, or is now.
-static bool worth_another_order(const planner *p, const struct look *of, bool tired)
+// Is a variant that has come to so much worth a search with memory first? Not behind a share `most`
+// of the work.
+static bool worth_another_order(const planner *p, const struct look *of, double most)
 {
     if (p->o->strategy != SYN_AUTO || !of->tight || planner_is_over(p)) return false;
     if (p->bar > 0 && of->quickest >= p->bar) return false; // with all the memory that it wants
-    if (isinf(of->sec)) return of->share <= SYN_ORDER_FAR && !tired;
+    if (isinf(of->sec)) return of->share <= SYN_ORDER_FAR && !planner_is_tired(p, most);
     if (of->sec <= of->quickest * (1 + SYN_ORDER_LEAST) || all_alike(p)) return false;
-    if (p->vain >= SYN_ORDER_LAST || tired) return false;
+    if (p->vain >= SYN_ORDER_LAST || planner_is_tired(p, most)) return false;
     // With all the memory that it wants it is no better than the best.
     if (of->quickest >= planner_to_beat(p) * (1 - SYN_VARIANT_GAIN)) return false;
     return p->vain < SYN_ORDER_VAIN || of->sec >= SYN_TIGHT_FAR * of->quickest;
@@ -377,9 +377,9 @@ static void note_variant(planner *p, int64_t chunks, const bool *again)
 // The other order of a variant that has come to `first`, if it is worth it. Whether it brought the
 // best plan; p->last: the better of both.
 static bool plan_in_other_order(planner *p, int64_t chunks, const bool *again, struct look first,
-                                bool tired)
+                                double most)
 {
-    if (!worth_another_order(p, &first, tired)) return false;
+    if (!worth_another_order(p, &first, most)) return false;
     bool better = plan_by(p, chunks, again, NULL, true),
          gains = p->last.sec < first.sec * (1 - SYN_ORDER_GAIN);
     if (gains || isfinite(first.sec)) p->vain = gains ? 0 : p->vain + 1;
@@ -390,22 +390,22 @@ static bool plan_in_other_order(planner *p, int64_t chunks, const bool *again, s
 bool planner_plan(planner *p, int64_t chunks, const bool *again, const syn_lead *lead)
 {
     if (lead) return plan_by(p, chunks, again, lead, lead->memory_first);
-    bool tired = planner_is_tired(p, 1);
-    if ((p->any && planner_is_over(p)) || (tired && p->most_work <= 0)) return false;
+    bool glance = p->most_work > 0, tired = !glance && planner_is_tired(p, 1);
+    if ((p->any && planner_is_over(p)) || tired) return false;
     double work = p->effort->work;
     bool better = plan_by(p, chunks, again, NULL, false);
     work = p->effort->work - work;
     // Sets of devices alone come behind all that is looked for on all devices, and have both
     // orders.
-    if (!p->all) tired = planner_is_tired(p, SYN_WORK_FIRST);
+    double most = !p->all ? SYN_WORK_FIRST : glance ? 1 : HUGE_VAL;
     struct look first = p->last;
     bool waits = p->others_first && work > SYN_ORDER_LONG * syn_work(p->o) && isfinite(first.sec) &&
                  first.sec > SYN_ORDER_WAITS * first.quickest &&
-                 worth_another_order(p, &first, tired);
+                 worth_another_order(p, &first, most);
     if (waits)
         HB_PUSH(p->a, &p->waiting, (struct waiting){chunks, again, first});
     else
-        better = plan_in_other_order(p, chunks, again, first, tired) || better;
+        better = plan_in_other_order(p, chunks, again, first, most) || better;
     note_variant(p, chunks, again);
     return better;
 }
@@ -415,8 +415,7 @@ static void plan_waiting(planner *p)
 {
     for (int i = 0; i < p->waiting.n; i++) {
         const struct waiting x = p->waiting.p[i];
-        (void)plan_in_other_order(p, x.chunks, x.again, x.first,
-                                  planner_is_tired(p, p->all ? 1 : SYN_WORK_FIRST));
+        (void)plan_in_other_order(p, x.chunks, x.again, x.first, p->all ? 1 : SYN_WORK_FIRST);
     }
     p->waiting.n = 0;
 }
