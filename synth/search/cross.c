@@ -6,25 +6,13 @@
 
 #include "synth/search/boards.h"
 #include "synth/search/live_bound.h"
+#include "synth/search/other_space.h"
 
+// What a variable may be differs between such spaces: dearer copies of what another state has are
+// left out where nothing hides.
 static bool of_variables(const crossing *c, const syn_space *s)
 {
-    const ms_problem *p = &s->problem;
-    return c->mesh == s->mesh && c->strategy == s->strategy && c->n_vars == p->n_vars &&
-           c->n_edges == p->n_edges &&
-           memcmp(c->domain, p->domain, sizeof *p->domain * (size_t)p->n_vars) == 0;
-}
-
-static void begin_at(crossing *c, const syn_space *s)
-{
-    const ms_problem *p = &s->problem;
-    hb_arena *a = hb_arena_new();
-    *c = (crossing){.arena = a,
-                    .mesh = s->mesh,
-                    .strategy = s->strategy,
-                    .n_vars = p->n_vars,
-                    .n_edges = p->n_edges,
-                    .domain = hb_copy(a, p->domain, sizeof *p->domain * (size_t)p->n_vars)};
+    return c->mesh == s->mesh && c->strategy == s->strategy && c->n_vars == s->problem.n_vars;
 }
 
 void cross_free(crossing *c)
@@ -37,11 +25,18 @@ void cross_free(crossing *c)
 void cross_add(crossing *c, const syn_space *s, const int *x)
 {
     if (c->arena && !of_variables(c, s)) cross_free(c);
-    if (!c->arena) begin_at(c, s);
-    size_t bytes = sizeof *x * (size_t)c->n_vars;
+    if (!c->arena)
+        *c = (crossing){.arena = hb_arena_new(),
+                        .mesh = s->mesh,
+                        .strategy = s->strategy,
+                        .n_vars = s->problem.n_vars};
+    size_t n = (size_t)c->n_vars;
+    uint64_t *is = HB_ARRAY(c->arena, uint64_t, c->n_vars + 1);
+    syn_meaning_of(s, x, is);
     for (int i = 0; i < c->choice.n; i++)
-        if (memcmp(c->choice.p[i], x, bytes) == 0) return;
-    HB_PUSH(c->arena, &c->choice, hb_copy(c->arena, x, bytes));
+        if (memcmp(c->choice.p[i].is, is, sizeof *is * n) == 0) return;
+    crossed_choice one = {.x = hb_copy(c->arena, x, sizeof *x * n), .is = is};
+    HB_PUSH(c->arena, &c->choice, one);
 }
 
 // By variable a number that those of equal layers share.
@@ -59,12 +54,14 @@ static void begin_with(crossing *c, const candidate *base)
 {
     hb_arena *a = hb_arena_new();
     const int *x = syn_assignment_of(a, base->space, &base->choice);
-    if (c->base_arena && memcmp(c->x, x, sizeof *x * (size_t)c->n_vars) == 0) {
+    if (c->base_arena && c->space == base->space &&
+        memcmp(c->x, x, sizeof *x * (size_t)c->n_vars) == 0) {
         hb_arena_free(a);
         return;
     }
     hb_arena_free(c->base_arena);
     c->base_arena = a;
+    c->space = base->space;
     c->x = x;
     c->kind = kinds_of(a, base->space);
     c->parts = c->joined = (found_plans){.arena = a};
@@ -128,10 +125,13 @@ static void keep_with(crossing *c, const ms_problem *p, const int *y, const int 
 }
 
 // The plan with each part of a choice by itself, and with all that are alike: of many equal layers
-// with these alone.
-static void add_parts(crossing *c, const syn_space *s, const int *y, double most)
+// with these alone. What the plan's space has not stays as it is.
+static void add_parts(crossing *c, const crossed_choice *with, double most)
 {
     hb_arena *a = hb_arena_new();
+    const syn_space *s = c->space;
+    int *y = hb_copy(a, c->x, sizeof *y * (size_t)c->n_vars);
+    syn_assign_meaning(s, with->is, with->x, y);
     int *part = HB_ARRAY(a, int, c->n_vars + 1), n = ms_parts(&s->problem, c->x, y, part);
     uint64_t *what = HB_ARRAY(a, uint64_t, n + 1); // sums, so that the order does not matter
     for (int v = 0; v < c->n_vars; v++) {
@@ -164,7 +164,7 @@ static bool cross_best(pool *p, crossing *c)
     const ms_problem *problem = &base.space->problem;
     double most = SYN_FIX_FAR * ms_value(problem, c->x);
     for (; c->n_crossed < c->choice.n; c->n_crossed++)
-        add_parts(c, base.space, c->choice.p[c->n_crossed], most);
+        add_parts(c, &c->choice.p[c->n_crossed], most);
     p->held = &base;
     (void)found_simulate(&c->parts, p, &base);
     join_parts(p, c, &base);

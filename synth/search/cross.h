@@ -7,22 +7,29 @@
 
 #include "synth/search/found_plans.h"
 
+// A choice of a space that need not be there any more: by variable its value's number, and what
+// that is (syn_meaning_of).
+typedef struct crossed_choice {
+    const int *x;
+    const uint64_t *is;
+} crossed_choice;
+
 // Other choices, and which of them were crossed with the pool's best plan. {.n_crossed = 0}: none.
 typedef struct crossing {
     hb_arena *arena;      // of the choices; NULL: there is none
     const syn_mesh *mesh; // what their variables are of
     syn_strategy strategy;
-    int n_vars, n_edges;
-    const int *domain;
-    HB_VEC(const int *) choice; // assignments of these
-    hb_arena *base_arena;       // of what follows; NULL: they were crossed with no plan yet
-    const int *x;               // assignment of the plan that they were crossed with
-    const int *kind;            // by variable: equal ones of equal layers
-    found_plans parts, joined;  // it, with one part each; with several
+    int n_vars;
+    HB_VEC(crossed_choice) choice;
+    hb_arena *base_arena; // of what follows; NULL: they were crossed with no plan yet
+    const syn_space *space;
+    const int *x;              // assignment of the plan that they were crossed with, of that space
+    const int *kind;           // by variable: equal ones of equal layers
+    found_plans parts, joined; // it, with one part each; with several
     int n_crossed;
 } crossing;
 
-// One more choice, an assignment of a space's variables. Those of other variables are forgotten.
+// One more choice, an assignment of a space's variables. Those on other meshes are forgotten.
 void cross_add(crossing *c, const syn_space *s, const int *x);
 // Simulates the pool's best plan with parts of these, the cheapest first, and with those together
 // that gain by themselves; again with what that found, while it gains.

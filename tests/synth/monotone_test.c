@@ -512,6 +512,8 @@ static const struct kept {
      "of four meshes whose plans were finished three had a device of another class"},
     {1000990000033, SLOWER, true,
      "a variant that took every effort had none on five of six devices by themselves"},
+    {1003000002594, SLOWER, false,
+     "choices in a space with other copies of saved values were not crossed with the plan"},
 };
 
 static int run_kept(bool night)

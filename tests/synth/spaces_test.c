@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "synth/search/other_space.h"
 #include "synth/space/shardings.h"
 #include "synth/space/space_build.h"
 #include "tests/support/cases.h"
@@ -116,6 +117,81 @@ START_TEST(shared_tables_are_their_own)
 }
 END_TEST
 
+static bool same_state(const syn_space *x, const syn_space *y, int tensor, int i, int j)
+{
+    return i < 0 || j < 0
+               ? i == j
+               : memcmp(&x->states[tensor]->s[i], &y->states[tensor]->s[j], sizeof(syn_state)) == 0;
+}
+
+static bool same_keep(const syn_space *x, const syn_space *y, int t, int i, int j)
+{
+    const syn_keep *a = &x->keeps[t]->keep[i], *b = &y->keeps[t]->keep[j];
+    return same_state(x, y, t, a->state, b->state) && same_state(x, y, t, a->copy, b->copy);
+}
+
+static bool same_sharding(const syn_space *x, const syn_space *y, int node, int i, int j)
+{
+    const ir_node *n = &x->g->nodes.p[node];
+    const syn_sharding *a = &x->shardings[node]->sharding[i], *b = &y->shardings[node]->sharding[j];
+    bool same = memcmp(&a->cut, &b->cut, sizeof a->cut) == 0;
+    for (int k = 0; k < n->n_in; k++)
+        same = same && same_state(x, y, n->in[k], a->in[k], b->in[k]);
+    for (int k = 0; k < n->n_out; k++)
+        same = same && same_state(x, y, n->out[k], a->out[k], b->out[k]);
+    return same;
+}
+
+// A value of a variable of x, in y: the one that is the same, or where none is, the one before.
+static void means_the_same(const syn_space *x, const syn_space *y, int is, int at, int before,
+                           int of, bool node)
+{
+    bool (*same)(const syn_space *, const syn_space *, int, int, int) =
+        node ? same_sharding : same_keep;
+    int n = node ? y->shardings[of]->n : y->keeps[of]->n;
+    bool any = false;
+    for (int k = 0; k < n; k++)
+        any = any || same(x, y, of, is, k);
+    ck_assert(any ? same(x, y, of, is, at) : at == before);
+}
+
+// What an assignment means is the same in a space with other lists, and where it has all of them
+// the assignment itself.
+START_TEST(choices_in_other_spaces)
+{
+    setting s;
+    setting_options o = {.n_axes = 1 + _i % 2, .n_ops = 6, .max_nodes = 60, .train = true};
+    if (!setting_make(&s, (uint64_t)_i + 171, &o)) return;
+    const syn_space *x = setting_space(&s);
+    s.opt.copy_bytes = x->opt->copy_bytes == INT64_MAX ? 0 : INT64_MAX;
+    const syn_space *y = built(&s, NULL, s.weight, NULL);
+    random_source r = {(uint64_t)_i + 1};
+    int n = x->problem.n_vars;
+    ck_assert_int_eq(n, y->problem.n_vars);
+    int *is = HB_ARRAY(s.a, int, n + 1), *same = HB_ARRAY(s.a, int, n + 1),
+        *before = HB_ARRAY(s.a, int, n + 1), *none = HB_ARRAY(s.a, int, n + 1);
+    uint64_t *means = HB_ARRAY(s.a, uint64_t, n + 1);
+    for (int v = 0; v < n; v++) {
+        is[v] = random_below(&r, x->problem.domain[v]);
+        before[v] = random_below(&r, y->problem.domain[v]);
+    }
+    syn_meaning_of(x, is, means);
+    syn_assign_meaning(x, means, none, same);
+    ck_assert(memcmp(is, same, sizeof *is * (size_t)n) == 0);
+    int *at = hb_copy(s.a, before, sizeof *before * (size_t)n + 1);
+    syn_assign_meaning(y, means, is, at);
+    for (int i = 0; i < s.g->nodes.n; i++) {
+        int v = x->node_var[i];
+        means_the_same(x, y, is[v], at[v], before[v], i, true);
+    }
+    for (int t = 0; t < s.g->tensors.n; t++) {
+        int v = x->tensor_var[t];
+        if (v >= 0) means_the_same(x, y, is[v], at[v], before[v], t, false);
+    }
+    setting_free(&s);
+}
+END_TEST
+
 START_TEST(strategies_that_choose_alike)
 {
     syn_strategy even = syn_strategy_named("dp-even");
@@ -131,6 +207,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, lists_are_kept, 0, test_cases(10, 30, 300));
     tcase_add_loop_test(t, shared_tables_are_their_own, 0, test_cases(10, 30, 300));
+    tcase_add_loop_test(t, choices_in_other_spaces, 0, test_cases(10, 30, 300));
     tcase_add_test(t, strategies_that_choose_alike);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
