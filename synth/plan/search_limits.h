@@ -72,7 +72,7 @@
 #define SYN_DEPTH_STEP  0.5  // times the depth of 1F1B, between two of them [set]
 #define SYN_DEPTH_NEAR  0.002 // share: so much slower, for fewer micro-batches under way [set]
 
-// --- additive searches: how near the optimum (candidates.c, explore.c) ---
+// --- additive searches: how near the optimum (searches.c, explore.c) ---
 #define SYN_SEARCH_GAP 1e-3 // share: searches on the way; the chosen plan's is closed [tried]
 #define SYN_ROUGH_GAP  0.01 // share: searches with communication at a discount [tried]
 #define SYN_SWEEP_GAP  0.03 // share: searches at swept memory prices [tried]
@@ -151,7 +151,7 @@
 #define SYN_DISCOUNT_WAITS  0.03 // of the step: large graphs that wait less have none [set]
 #define SYN_THRIFTY_PRICE   8.0  // steps for the best plan's memory, where there is enough [set]
 
-// --- states of parameters fixed by hand, in the best plan (fixed_states.c) ---
+// --- states of parameters fixed by hand, in the best plans (fixed_states.c, finish.c) ---
 #define SYN_FIX_WORK   0.5  // of the work before: what these searches take [tried]
 #define SYN_FIX_LEAST  1.5e5  // states: what they may take at least [set]
 #define SYN_FIX_GAIN   3e-3  // share: after it as much work again [set]
@@ -199,7 +199,7 @@
 // --- boundaries of cuts on GPUs (partitions.c) ---
 #define SYN_PART_GRAINS 64 // steps of boundaries in an even part, at least [set]
 
-// --- memory: when a plan counts as fitting, and prices on bytes (candidates.c) ---
+// --- memory: when a plan counts as fitting, and prices on bytes (searches.c) ---
 #define SYN_ROOMY          0.9   // of a capacity: fewer live bytes mostly find a place [tried]
 #define SYN_FEW_FIT        0.97  // of a capacity: the same of live bytes among few layers, at a second look [tried]
 #define SYN_SHARE_NEAR     16    // instructions: equal conversions so near hold no more memory [set]

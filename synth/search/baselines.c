@@ -7,6 +7,7 @@
 #include "synth/plan/mesh.h"
 #include "synth/search/boards.h"
 #include "synth/search/ratios.h"
+#include "synth/search/searches.h"
 
 static search_options baseline_options(const pool *p, syn_strategy s)
 {

@@ -2,6 +2,8 @@
 
 #include "synth/search/cross.h"
 #include "synth/search/fixed_states.h"
+#include "synth/search/searches.h"
+#include "synth/search/simulated.h"
 #include "synth/search/starts.h"
 #include "synth/space/space_solve.h"
 

@@ -9,10 +9,10 @@
 
 #include "synth/plan/mesh.h"
 #include "synth/search/baselines.h"
-#include "synth/search/beyond.h"
 #include "synth/search/boards.h"
 #include "synth/search/device_sets.h"
-#include "synth/search/fixed_states.h"
+#include "synth/search/finish.h"
+#include "synth/search/searches.h"
 #include "synth/search/starts.h"
 
 // Of few rows a slow device may get twice what it is good for where the largest remainders do: once
@@ -473,210 +473,6 @@ static bool slow_on_the_leading_set(pool *p)
     return !p->best.program || p->best.sec > SYN_VARIANT_SLOW * p->opt->known->best;
 }
 
-// The fastest plan of other variants of the step, as it was before it was finished; `none` where
-// there is no plan.
-static double others_unfinished(const pool *p, double none)
-{
-    const syn_known_sets *k = p->opt->known;
-    return k && k->best > 0 ? fmax(k->best, k->unfixed) : none;
-}
-
-// Unless others, as they were before they were finished, are ahead by more than that may gain.
-static void fix_states(pool *p, double others, fix_way way)
-{
-    if (!p->best.program || pool_is_large(p) || p->g->few_of) return;
-    if (p->best.sec > SYN_FIX_BEHIND * others) return;
-    if (pool_fix_states(p, way)) pool_polish(p);
-}
-
-// The best plan with what is done for it alone.
-static void finish_best(pool *p)
-{
-    syn_known_sets *k = p->opt->known;
-    double others = others_unfinished(p, HUGE_VAL);
-    pool_polish(p);
-    if (k && p->best.program && (k->unfixed <= 0 || p->best.sec < k->unfixed))
-        k->unfixed = p->best.sec;
-    fix_states(p, others, FIX_ALL);
-    if (pool_other_forms(p)) fix_states(p, others, FIX_ALL);
-}
-
-// Meshes whose best plans are kept, to be finished.
-static int meshes_to_finish(const pool *p)
-{
-    int most = SYN_FINISH_NODES / (ir_step_nodes(p->g) + 1);
-    if (p->g->few_of || p->doubtful || p->opt->brief) return 0;
-    return most < SYN_FINISHED ? most : SYN_FINISHED;
-}
-
-static void forget_meshes(pool *p)
-{
-    p->n_of_mesh = p->most_of_mesh = p->n_also = 0;
-    p->of_strategy = p->of_all = (candidate){0};
-    pool_forget(p, NULL, NULL);
-}
-
-static int faster_plan(const void *x, const void *y)
-{
-    const candidate *a = x, *b = y;
-    return (a->sec > b->sec) - (a->sec < b->sec);
-}
-
-// A plan, and the one that discounts of it lead to.
-static void finish_with_discounts(pool *p, candidate plan)
-{
-    p->best = plan;
-    if (plan.space->strategy != SYN_AUTO) { // what hides is looked for behind that
-        fix_states(p, others_unfinished(p, HUGE_VAL), FIX_ALL);
-        if (p->best.space->strategy != SYN_AUTO || p->best.sec >= p->ahead) return;
-        plan = p->best;
-    }
-    p->aside[1] = plan.arena;
-    pool_discounts(p);
-    candidate other = p->best;
-    p->aside[1] = other.arena;
-    p->best = plan;
-    finish_best(p);
-    if (other.program != plan.program) {
-        plan = p->best;
-        p->aside[1] = plan.arena;
-        p->best = other;
-        finish_best(p);
-        if (plan.sec <= p->best.sec) p->best = plan;
-    }
-    p->aside[1] = NULL;
-}
-
-// States fixed in each of the plans that may be finished, in a quick way: some are half as slow
-// again before that and lead then, and the best is the first to be finished. of[n]: the others than
-// the best so far; room for one more, a strategy's plan as it was, where fixing it brought no lead.
-// How many there are then. What those that are far behind take is not counted.
-static int fix_first(pool *p, candidate *of, int n, double others)
-{
-    if (!p->best.program || pool_is_large(p) || p->g->few_of) return n;
-    if (p->best.sec > SYN_FIX_BEHIND * others) return n;
-    double far = SYN_FIX_FIRST_FAR * p->best.sec, near = SYN_FIX_FIRST_NEAR * p->best.sec;
-    int all = n;
-    (void)pool_fix_states(p, FIX_QUICK);
-    for (int i = 0; i < n && of[i].sec <= far && !pool_out_of_time(p); i++) {
-        const candidate best = p->best, was = of[i];
-        bool named = was.space->strategy != SYN_AUTO;
-        double work = p->work;
-        p->ahead = best.sec;
-        p->aside[0] = best.arena;
-        p->best = was;
-        (void)pool_fix_states(p, FIX_QUICK);
-        of[i] = p->best;
-        p->best = best;
-        if (was.sec > near) p->work = work;
-        if (of[i].sec < best.sec) {
-            p->best = of[i];
-            of[i] = best;
-        } else if (named && of[i].program != was.program) {
-            of[all++] = was;
-            p->n_also = all;
-        }
-    }
-    p->aside[0] = NULL;
-    p->ahead = HUGE_VAL;
-    return all;
-}
-
-// Leaves the fastest finished plans on other meshes for others near them, if they are not far
-// behind the best. of[n]: such plans.
-static void look_beyond_others(pool *p, candidate *of, int n)
-{
-    int done = 0;
-    if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
-    for (int i = 0; i < n && done < SYN_BEYOND_OTHERS; i++) {
-        const candidate best = p->best;
-        if (of[i].sec >= SYN_BEYOND_OTHERS_FAR * best.sec) break;
-        if (of[i].space->mesh == best.space->mesh || of[i].space->strategy != SYN_AUTO) continue;
-        done++;
-        p->ahead = best.sec;
-        p->best = of[i];
-        of[i] = best;
-        pool_look_beyond(p, SYN_BEYOND_OTHERS_WORK);
-        if (best.sec <= p->best.sec) p->best = best;
-    }
-    p->ahead = HUGE_VAL;
-}
-
-// What looks best before it is finished need not be so behind: the best plans of other meshes
-// too, those on other devices among them. Where finishing takes little work, or a strategy's plan
-// leads, which is none of these, they only need to be near the best as it was before that, here and
-// in other variants.
-static void finish_meshes(pool *p)
-{
-    candidate of[SYN_FINISHED + 3];
-    int n = 0;
-    bool quick = !p->g->few_of;
-    double before = others_unfinished(p, HUGE_VAL), work = p->work;
-    if (p->best.program) before = fmin(before, p->best.sec);
-    int most = pool_is_long(p) ? SYN_FINISHED_LONG : SYN_FINISHED;
-    if (p->n_of_mesh > 1) qsort(p->of_mesh, (size_t)p->n_of_mesh, sizeof *of, faster_plan);
-    if (p->n_of_mesh > most) p->n_of_mesh = most;
-    for (int i = 0; i < p->n_of_mesh && p->best.program; i++)
-        if (p->of_mesh[i].program != p->best.program) of[n++] = p->of_mesh[i];
-    if (p->of_strategy.program && p->best.program && p->of_strategy.program != p->best.program)
-        of[n++] = p->of_strategy;
-    bool all = p->of_all.program && p->best.program && p->of_all.program != p->best.program;
-    for (int i = 0; i < n; i++)
-        all = all && p->of_all.program != of[i].program;
-    if (all) of[n++] = p->of_all;
-    if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
-    p->most_of_mesh = 0;
-    p->ahead = HUGE_VAL;
-    p->also = of; // a plan that another one takes the lead of is none of a mesh's best
-    p->n_also = n;
-    n = fix_first(p, of, n, others_unfinished(p, HUGE_VAL));
-    if (n > 1) qsort(of, (size_t)n, sizeof *of, faster_plan);
-    bool early = p->best.program && p->best.space->strategy != SYN_AUTO;
-    finish_best(p);
-    bool light = p->work - work < SYN_FINISH_LIGHT * syn_work(p->opt);
-    early = early || light;
-    double near = p->best.priced ? SYN_FINISH_FAR_LIGHT : SYN_FIX_FIRST_NEAR,
-           far = light ? SYN_FIX_FIRST_FAR : SYN_FINISH_FAR;
-    // Where memory costs much another variant of the step will do better.
-    if (!light && p->best.sec > far * p->quickest) n = 0;
-    for (int i = 0; i < n && !pool_out_of_time(p); i++) {
-        const candidate best = p->best;
-        double than = early ? before : pool_best_known(p), done = p->work;
-        bool counts = of[i].sec <= near * than;
-        if (of[i].sec > far * than) break;
-        p->ahead = pool_is_long(p) ? best.sec : fmax(before, best.sec);
-        p->aside[0] = best.arena;
-        finish_with_discounts(p, of[i]);
-        of[i] = p->best;
-        if (best.sec <= p->best.sec)
-            p->best = best;
-        else
-            of[i] = best;
-        p->aside[0] = NULL;
-        if (!counts) p->work = done;
-    }
-    p->ahead = HUGE_VAL;
-    bool behind = p->best.program && p->best.sec > SYN_FIX_BEHIND * others_unfinished(p, HUGE_VAL);
-    if (quick && !behind) {
-        pool_look_beyond(p, SYN_BEYOND_WORK);
-        if (light) look_beyond_others(p, of, n);
-    }
-    fix_states(p, others_unfinished(p, HUGE_VAL), FIX_EVEN_CUTS);
-    forget_meshes(p);
-}
-
-void pool_finish_found(pool *p, const candidate *one, const candidate *two)
-{
-    const candidate held[] = {*one, *two};
-    if (p->opt->lead) return;
-    p->also = held;
-    p->n_also = 2;
-    fix_states(p, others_unfinished(p, HUGE_VAL), FIX_ALL);
-    if (!p->g->few_of) pool_look_beyond(p, SYN_BEYOND_FOUND);
-    p->also = NULL;
-    p->n_also = 0;
-}
-
 // Communication at a discount for the best plan on all devices, unless fewer are far ahead.
 static void discount_whole(pool *p, candidate whole)
 {
@@ -721,11 +517,11 @@ void pool_explore(pool *p)
         pool_pair_rounds(p);
         return;
     }
-    p->most_of_mesh = meshes_to_finish(p);
+    p->most_of_mesh = pool_meshes_to_finish(p);
     explore_meshes(p, 0, p->n_whole);
     bool slow = !o->brief && slow_variant(p);
     if (o->brief || (slow && slow_on_the_leading_set(p))) {
-        forget_meshes(p);
+        pool_forget_meshes(p);
         return;
     }
     bool later = pool_few_starts(p); // a search takes long then
@@ -739,12 +535,11 @@ void pool_explore(pool *p)
     be_thrifty(p, 0, p->n_whole);
     without_puts(p, 0, p->n_whole);
     each_mesh_alone(p);
-    finish_meshes(p);
+    pool_finish_meshes(p);
     prefer_fewer(p);
     const syn_program *best = p->best.program;
     pool_try_baselines(p);
-    if (p->best.program != best && p->best.space->strategy != SYN_AUTO)
-        fix_states(p, others_unfinished(p, HUGE_VAL), FIX_ALL);
+    if (p->best.program != best && p->best.space->strategy != SYN_AUTO) pool_fix_best(p);
     for (int s = SYN_AUTO + 1;
          (p->spare || p->doubtful) && !pool_leader(p)->program && s < syn_n_strategies; s++)
         pool_baseline(p, (syn_strategy)s);

@@ -71,19 +71,6 @@ static const bool *asked_of_few(hb_arena *a, const ir_graph *few, int n_blocks, 
     return own;
 }
 
-static int count(const planner *p, const bool *again)
-{
-    int n = 0;
-    for (int b = 0; b < p->step->n_blocks; b++)
-        n += again[b];
-    return n;
-}
-
-static int64_t chunks_of(const ir_graph *g)
-{
-    return g->micro_batches > 1 ? g->micro_batches : 1;
-}
-
 // Where less fits than few layers promised: all blocks computed again, from where that ends.
 static void all_again(planner *p, planner *few, const ending *e)
 {
@@ -91,7 +78,7 @@ static void all_again(planner *p, planner *few, const ending *e)
     bool *all = HB_ARRAY(p->a, bool, n + 1);
     memset(all, true, (size_t)n);
     if (p->plain->g->recomputed.n == n) return;
-    int64_t chunks = chunks_of(p->plain->g);
+    int64_t chunks = planner_chunks(p->plain->g);
     syn_lead lead = e->lead;
     int first = few->endings.n;
     planner_plan(few, chunks, all, NULL);
@@ -123,7 +110,7 @@ static bool keep_last(planner *p, const bool *again, int more, const syn_lead *l
         more -= own[b];
         own[b] = false;
     }
-    return planner_plan(p, chunks_of(p->plain->g), own, lead);
+    return planner_plan(p, planner_chunks(p->plain->g), own, lead);
 }
 
 // A block of few layers stands for several: of those that the best plan computes again as many are
@@ -137,11 +124,12 @@ static void keep_more(planner *p, const syn_lead *lead)
     ir_again parts = ir_again_of(p->a, first->g);
     syn_blocks b = syn_blocks_of(p->a, first, &parts);
     bool *again = HB_ARRAY(p->a, bool, b.n + 1);
-    int before = count(p, b.again);
+    int before = planner_count(p, b.again);
     for (size_t i = 0; i < sizeof share / sizeof *share && p->plain == first; i++) {
         double sec;
-        if (!syn_blocks_choose(&b, share[i], again, &sec) || count(p, again) >= before) return;
-        planner_plan(p, chunks_of(first->g), again, lead);
+        if (!syn_blocks_choose(&b, share[i], again, &sec) || planner_count(p, again) >= before)
+            return;
+        planner_plan(p, planner_chunks(first->g), again, lead);
     }
     if (p->plain == first || planner_is_over(p)) return;
     int less = may_keep(first, p->plain, 1), more = may_keep(first, p->plain, SYN_GIVE_UP_SIZE);

@@ -8,6 +8,8 @@
 #include "synth/search/found_plans.h"
 #include "synth/search/live_bound.h"
 #include "synth/search/other_space.h"
+#include "synth/search/searches.h"
+#include "synth/search/simulated.h"
 #include "synth/search/slack.h"
 #include "synth/space/space_solve.h"
 

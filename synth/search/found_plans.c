@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "synth/search/simulated.h"
 #include "synth/space/space_solve.h"
 
 void found_keep(found_plans *f, int n_vars, found_plan x)

@@ -1,4 +1,5 @@
 #include "synth/search/memory_prices.h"
+#include "synth/search/searches.h"
 
 // Memory prices to try (search_limits.h). The main search stops at one price; this sweep shows what
 // others give.

@@ -138,9 +138,15 @@ double planner_time_left(const planner *p);
 bool planner_is_over(const planner *p);
 // Is so large a share of the work that is allowed done, and a plan there?
 bool planner_is_tired(const planner *p, double share);
+int64_t planner_chunks(const ir_graph *g);              // micro-batches, 1: there are none
+int planner_count(const planner *p, const bool *again); // of the blocks computed again
+// What is wished for of so many micro-batches, with these blocks computed again.
+wish *planner_wish(planner *p, int64_t chunks, const bool *again);
 // Plans one variant, and where memory binds once more with memory first; with a lead as the search
 // was that ended there. True if it is the best so far.
 bool planner_plan(planner *p, int64_t chunks, const bool *again, const syn_lead *lead);
+// What waited for other variants, of which one may be so quick that it is no longer worth it.
+void planner_plan_waiting(planner *p);
 // What of the options is asked for, or all that may fit.
 void planner_variants(planner *p);
 // Where memory binds, a set of devices wants other micro-batches, recomputation and memory prices

@@ -6,6 +6,8 @@
 #include "synth/search/baselines.h"
 #include "synth/search/boards.h"
 #include "synth/search/ratios.h"
+#include "synth/search/searches.h"
+#include "synth/search/simulated.h"
 #include "synth/search/slack.h"
 
 // Whether the candidate partitions, as a starting ratio or an LP left it, was there before.
