@@ -265,13 +265,14 @@ void emit_price_moves(hb_arena *a, emit_plan *e)
     syn_alternative *instead = HB_ARRAY(a, syn_alternative, e->p->instr.n + 1);
     e->instead = instead;
     bool *done = HB_ARRAY(a, bool, r.rows.n + 1);
+    struct ms_warm *warm = NULL;
     for (int k = 0; k < LONGEST && k < r.rows.n; k++) {
         int at = -1;
         for (int i = 0; i < r.rows.n; i++)
             if (!done[i] && (at < 0 || r.rows.p[i].sec > r.rows.p[at].sec)) at = i;
         done[at] = true;
         syn_alternative *x = &instead[r.rows.p[at].first];
-        if (!syn_explain_move(a, e->res, r.rows.p[at].first, x)) *x = (syn_alternative){0};
+        if (!syn_explain_move(a, e->res, r.rows.p[at].first, &warm, x)) *x = (syn_alternative){0};
     }
 }
 

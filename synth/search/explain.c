@@ -133,7 +133,8 @@ static bool same_ranks(const syn_mesh *x, const syn_mesh *y)
     return true;
 }
 
-bool syn_explain_move(hb_arena *a, const syn_result *r, int start, syn_alternative *out)
+bool syn_explain_move(hb_arena *a, const syn_result *r, int start, struct ms_warm **warm,
+                      syn_alternative *out)
 {
     const syn_program *p = r->program;
     const syn_instr *in = &p->instr.p[start];
@@ -152,7 +153,7 @@ bool syn_explain_move(hb_arena *a, const syn_result *r, int start, syn_alternati
     double value = 0;
     syn_choice c;
     *out = (syn_alternative){.delta_sec = HUGE_VAL};
-    ms_status status = ms_solve_dual(a, &s->problem, 0, NULL, x, &value, NULL);
+    ms_status status = ms_solve_dual(a, &s->problem, 0, warm, x, &value, NULL);
     if (status == MS_TOO_LARGE) return false;
     if (status != MS_OPTIMAL) return true;
     syn_choice_decode(a, s, x, &c);

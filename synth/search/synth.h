@@ -89,6 +89,8 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
 // result's program names its graph and factors.
 syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_options *o);
 
+struct ms_warm; // solver/minsum.h
+
 // Alternatives for graph node `id` (is_node) or graph tensor `id`, cheapest first; at most max are
 // filled, their number returned. 0 for a tensor that has no choice of its own (one producer, one
 // consumer).
@@ -96,7 +98,9 @@ int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alte
                 int max);
 // What is best where the values of a collective (instruction `start` of the plan) are not moved so,
 // everything else chosen again. delta_sec is +inf where no plan does without. False if the search
-// that the result holds does not know these states (a plan of another strategy).
-bool syn_explain_move(hb_arena *a, const syn_result *r, int start, syn_alternative *out);
+// that the result holds does not know these states (a plan of another strategy). *warm: NULL first,
+// then what the call before left, which saves two thirds of the time.
+bool syn_explain_move(hb_arena *a, const syn_result *r, int start, struct ms_warm **warm,
+                      syn_alternative *out);
 
 #endif
