@@ -256,6 +256,7 @@
 #define SYN_ORDER_FAR    1.2          // of a capacity: what takes more without, does not fit with it [set]
 #define SYN_EFFORT_MOST  100          // times the usual work: --effort at most [set]
 #define SYN_EFFORT_STEP  3            // times: --effort is reached in such steps [set]
+#define SYN_EFFORT_DRAWS 1000         // draws: each step has others [set]
 #define SYN_WORK         1e7          // states of all searches: what has a plan then begins no further variant or set [tried]
 #define SYN_WORK_SETS    0.25         // of it: a large graph whose search took more tries no fewer devices [tried]
 #define SYN_WORK_GLANCE  0.125        // of it: then more micro-batches are looked at, while they gain [tried]

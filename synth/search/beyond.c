@@ -92,7 +92,7 @@ static void search_drawn(pool *p, const candidate *plan, int first, int n, cross
         drawing d = {.s = s,
                      .arena = scratch,
                      .unary = hb_copy(scratch, s->problem.unary, sizeof *d.unary * (size_t)n_vars),
-                     .draw = draw,
+                     .draw = p->opt->first_draw + draw,
                      .most =
                          SYN_DRAWN_COST * (1 << draw % SYN_DRAWN_SIZES) * plan->choice.additive};
         draw_costs(&d);
@@ -148,7 +148,7 @@ static void draw_guesses(pool *p, int round, crossing *with)
     p->aside[1] = from.arena;
     for (int i = 0; i < SYN_DRAWN_GUESSES && !pool_out_of_time(p); i++) {
         int draw = round * SYN_DRAWN_GUESSES + i;
-        syn_hiding how = {.price = SYN_DRAWN_PRICE, .draw = draw + 1};
+        syn_hiding how = {.price = SYN_DRAWN_PRICE, .draw = p->opt->first_draw + draw + 1};
         candidate found;
         p->aside[0] = p->best.arena;
         if (pool_hide_by(p, &from, how, &found))

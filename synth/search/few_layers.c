@@ -284,6 +284,7 @@ syn_result syn_plan(hb_arena *a, ir_graph *step, const cost_model *m, const syn_
         if (options->time_limit_sec > 0 && left <= SYN_LEAST_TIME) break;
         if (options->time_limit_sec > 0) o.time_limit_sec = left;
         o.effort = fmin(SYN_EFFORT_STEP * o.effort, options->effort);
+        o.first_draw += SYN_EFFORT_DRAWS;
         plan_more(a, step, m, &o, &best);
     }
     return best;

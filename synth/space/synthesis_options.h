@@ -40,6 +40,7 @@ typedef struct syn_options {
     bool baselines;                  // also simulate the other strategies, for the report
     double time_limit_sec;           // 0: none
     double effort;                   // times the usual work of the search: 1 and more
+    int first_draw;                  // of the numbers that are drawn near a finished plan
     double most_work;                // states of a search, as if time were up; 0: any number
     int64_t small_param;             // parameters with fewer elements stay R (65536)
     int64_t copy_bytes;              // tensors of at least this size may hold a second copy (1 MiB)
