@@ -374,6 +374,12 @@ static bool search_again(hb_arena *a, const char *dir, const hb_tree *plan, cli_
     o.keep_grads = keep && keep->b;
     const hb_tree *pairs = hb_get(plan, "pairs");
     o.no_pairs = pairs && pairs->kind == HB_BOOL && !pairs->b;
+    const hb_tree *search = hb_get(plan, "search");
+    const hb_tree *effort = search ? hb_get(search, "effort") : NULL;
+    if (effort && effort->f >= 1) {
+        o.effort = effort->f;
+        o.first_draw = (int)cli_plan_int(search, "first_draw", 0);
+    }
     const hb_tree *mesh = hb_get(plan, "mesh"); // the plan's own: states are said on its axes
     o.mesh = mesh && mesh->kind == HB_LIST && mesh->n == 2 ? SYN_MESH_MACHINES : SYN_MESH_FLAT;
     if (!cli_plan_pins(a, in, plan, &o.pins)) return false;

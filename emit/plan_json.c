@@ -233,6 +233,10 @@ static void put_trust(js *j, const wording *w)
     js_open(j, '{');
     js_integer(j, "searches", e->res->n_solved);
     js_integer(j, "states", e->res->n_states);
+    if (e->res->effort > 0) {
+        js_real(j, "effort", e->res->effort);
+        js_integer(j, "first_draw", e->res->first_draw);
+    }
     js_close(j, '}');
     js_real(j, "repeated", w->repeated);
     hb_putc(j->b, '\n');

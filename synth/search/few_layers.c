@@ -262,6 +262,8 @@ static void plan_more(hb_arena *a, ir_graph *step, const cost_model *m, const sy
     double sec = best->plan_sec + r.plan_sec, work = best->work + r.work;
     if (r.status == SYN_OK && r.predicted_sec < best->predicted_sec) {
         *best = r;
+        best->effort = o->effort;
+        best->first_draw = o->first_draw;
         hb_arena_join(a, own);
         best->program->arena = a;
     } else {

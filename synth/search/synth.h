@@ -72,7 +72,9 @@ typedef struct syn_result {
     double space_value;
     int n_solved, n_states; // searches, and states of the largest
     double work;            // states of all searches
-    bool cut_short;         // that was too much (syn_work): not all that may be faster was planned
+    double effort;          // of the step of --effort that found it, and its draws; 0: one step
+    int first_draw;
+    bool cut_short; // that was too much (syn_work): not all that may be faster was planned
     double found_sec, found_leads_sec; // what was found before it was finished, as plain_sec and
                                        // predicted_sec; HUGE_VAL: none
     bool tight;                        // memory shaped the plan, or left none
