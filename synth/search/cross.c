@@ -53,16 +53,23 @@ static int *kinds_of(hb_arena *a, const syn_space *s)
 static void begin_with(crossing *c, const candidate *base)
 {
     hb_arena *a = hb_arena_new();
+    const ms_problem *p = &base->space->problem;
+    size_t n = (size_t)c->n_vars;
     const int *x = syn_assignment_of(a, base->space, &base->choice);
-    if (c->base_arena && c->space == base->space &&
-        memcmp(c->x, x, sizeof *x * (size_t)c->n_vars) == 0) {
+    uint64_t *is = HB_ARRAY(a, uint64_t, c->n_vars + 1);
+    syn_meaning_of(base->space, x, is);
+    // Parts are numbers of values: the same plan in a space with as many of each.
+    if (c->base_arena && memcmp(c->x, x, sizeof *x * n) == 0 &&
+        memcmp(c->is, is, sizeof *is * n) == 0 &&
+        memcmp(c->domain, p->domain, sizeof *p->domain * n) == 0) {
         hb_arena_free(a);
         return;
     }
     hb_arena_free(c->base_arena);
     c->base_arena = a;
-    c->space = base->space;
     c->x = x;
+    c->is = is;
+    c->domain = hb_copy(a, p->domain, sizeof *p->domain * n);
     c->kind = kinds_of(a, base->space);
     c->parts = c->joined = (found_plans){.arena = a};
     c->n_crossed = 0;
@@ -126,10 +133,9 @@ static void keep_with(crossing *c, const ms_problem *p, const int *y, const int 
 
 // The plan with each part of a choice by itself, and with all that are alike: of many equal layers
 // with these alone. What the plan's space has not stays as it is.
-static void add_parts(crossing *c, const crossed_choice *with, double most)
+static void add_parts(crossing *c, const syn_space *s, const crossed_choice *with, double most)
 {
     hb_arena *a = hb_arena_new();
-    const syn_space *s = c->space;
     int *y = hb_copy(a, c->x, sizeof *y * (size_t)c->n_vars);
     syn_assign_meaning(s, with->is, with->x, y);
     int *part = HB_ARRAY(a, int, c->n_vars + 1), n = ms_parts(&s->problem, c->x, y, part);
@@ -164,7 +170,7 @@ static bool cross_best(pool *p, crossing *c)
     const ms_problem *problem = &base.space->problem;
     double most = SYN_FIX_FAR * ms_value(problem, c->x);
     for (; c->n_crossed < c->choice.n; c->n_crossed++)
-        add_parts(c, &c->choice.p[c->n_crossed], most);
+        add_parts(c, base.space, &c->choice.p[c->n_crossed], most);
     p->held = &base;
     (void)found_simulate(&c->parts, p, &base);
     join_parts(p, c, &base);

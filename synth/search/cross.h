@@ -21,10 +21,10 @@ typedef struct crossing {
     syn_strategy strategy;
     int n_vars;
     HB_VEC(crossed_choice) choice;
-    hb_arena *base_arena; // of what follows; NULL: they were crossed with no plan yet
-    const syn_space *space;
-    const int *x;              // assignment of the plan that they were crossed with, of that space
-    const int *kind;           // by variable: equal ones of equal layers
+    hb_arena *base_arena;  // of what follows; NULL: they were crossed with no plan yet
+    const int *x, *domain; // assignment of the plan that they were crossed with, of so many values
+    const uint64_t *is;    // what that means
+    const int *kind;       // by variable: equal ones of equal layers
     found_plans parts, joined; // it, with one part each; with several
     int n_crossed;
 } crossing;

@@ -9,8 +9,6 @@
 // The number of a tensor's state, of a sharding of a node of space t, in space s; -1: it has none.
 int syn_state_in(const syn_space *s, int tensor, const syn_state *x);
 int syn_sharding_in(const syn_space *s, int node, const syn_space *t, const syn_sharding *x);
-// Makes an assignment of s what a choice of t is, where s has that.
-void syn_assign_from(const syn_space *s, const syn_space *t, const syn_choice *c, int *x);
 // By variable what its value in an assignment is: a hash that spaces on one mesh share.
 void syn_meaning_of(const syn_space *s, const int *x, uint64_t *is);
 // Makes an assignment of s that, where s has it; likely[var]: the number that it had elsewhere.

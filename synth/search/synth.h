@@ -101,7 +101,7 @@ int syn_explain(hb_arena *a, const syn_result *r, bool is_node, int id, syn_alte
 // What is best where the values of a collective (instruction `start` of the plan) are not moved so,
 // everything else chosen again. delta_sec is +inf where no plan does without. False if the search
 // that the result holds does not know these states (a plan of another strategy). *warm: NULL first,
-// then what the call before left, which saves two thirds of the time.
+// then what the call before with the same a left, which saves two thirds of the time.
 bool syn_explain_move(hb_arena *a, const syn_result *r, int start, struct ms_warm **warm,
                       syn_alternative *out);
 

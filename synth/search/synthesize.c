@@ -16,7 +16,6 @@
 #include "synth/search/local_search.h"
 #include "synth/search/lower_bound.h"
 #include "synth/search/memory_prices.h"
-#include "synth/search/other_space.h"
 #include "synth/search/prove.h"
 #include "synth/search/searches.h"
 #include "synth/search/settle.h"
@@ -220,15 +219,12 @@ static double simulate_for_bound(void *ctx, const syn_choice *choice, double *sh
 static void cross_met(bounding *b)
 {
     pool *p = b->p;
-    const syn_space *s = p->best.program ? p->best.space : NULL;
+    const syn_space *s = p->best.program ? p->best.space : NULL, *t = b->optimum->space;
     crossing with = {.n_crossed = 0};
-    bool alike = s && s->mesh == b->optimum->space->mesh && s->strategy == SYN_AUTO &&
-                 b->optimum->space->strategy == SYN_AUTO && !pool_is_large(p);
-    for (int i = 0; alike && i < b->met.n; i++) {
-        int *x = syn_assignment_of(b->arena, s, &p->best.choice);
-        syn_assign_from(s, b->optimum->space, &b->met.p[i], x);
-        cross_add(&with, s, x);
-    }
+    bool alike = s && s->mesh == t->mesh && s->strategy == SYN_AUTO && t->strategy == SYN_AUTO &&
+                 !pool_is_large(p);
+    for (int i = 0; alike && i < b->met.n; i++)
+        cross_add(&with, t, syn_assignment_of(b->arena, t, &b->met.p[i]));
     double begin = p->work, most = p->most_work;
     p->most_work = begin + SYN_BEYOND_FOUND * syn_work(p->opt);
     pool_cross(p, &with);
