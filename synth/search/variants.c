@@ -366,11 +366,15 @@ void planner_variants(planner *p)
         // Not the best yet, but on the way there?
         bool falls = last.sec < other * (1 - SYN_WISH_GAIN) ||
                      plain_last.sec < other_plain * (1 - SYN_WISH_GAIN);
+        // Nothing more computed again does not fit yet, but would be quicker.
+        bool hopes = !isfinite(plain_last.sec) && plain_last.quickest > 0 &&
+                     plain_last.quickest < planner_to_beat(p) * (1 - SYN_WISH_GAIN);
         bool done = p->later.n == later;
         gained = k > first && before && p->plain != before;
-        weary = planner_fits(p) && k > first && p->plain == before && !far && !falls && done
-                    ? weary + 1
-                    : 0;
+        weary =
+            planner_fits(p) && k > first && p->plain == before && !far && !falls && !hopes && done
+                ? weary + 1
+                : 0;
         // So many are for what does not fit otherwise, while it comes nearer.
         bool nearer = !planner_fits(p) && p->least_share < share * (1 - SYN_CHUNKS_GAIN);
         if (2 * k > SYN_MAX_CHUNKS && !nearer) break;
