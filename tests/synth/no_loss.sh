@@ -18,10 +18,10 @@ no_slower() { # WHAT AUTO OTHER: what is within 0.3 % on fewer devices is the pl
 }
 # Here no plan fits before blocks are computed again, and turns of numbers of micro-batches leave
 # what promises most until most of the work is done.
-gpt3=(--precision bf16 --batch 512)
-auto=$(step gpt3-175b clusters/gpu1024.yaml "${gpt3[@]}")
-no_slower "all computed again" "$auto" "$(step gpt3-175b clusters/gpu1024.yaml "${gpt3[@]}" --recompute all)"
-no_slower "fewer devices" "$auto" "$(step gpt3-175b "$tmp/fewer.yaml" "${gpt3[@]}")"
+gpt3() { step gpt3-175b "$@" --precision bf16 --batch 512; }
+auto=$(gpt3 clusters/gpu1024.yaml)
+no_slower "all computed again" "$auto" "$(gpt3 clusters/gpu1024.yaml --recompute all)"
+no_slower "fewer devices" "$auto" "$(gpt3 "$tmp/fewer.yaml")"
 # Here 2 and 4 micro-batches do not fit with nothing computed again; 8 do.
 auto=$(step gpt2-xl clusters/laptop2x2.yaml)
 no_slower "micro-batches" "$auto" "$(step gpt2-xl clusters/laptop2x2.yaml --micro-batches 16)"
