@@ -118,7 +118,8 @@ static syn_program *simulate(syn_making *x)
     return x->program;
 }
 
-// Only of the plan that wins, so that the search compares what it always did. Ops are fused anew.
+// Only of the plan that wins and its rivals, so that the search compares what it always did. Ops
+// are fused anew.
 static syn_program *share_moves(syn_making *x)
 {
     syn_program *p = x->program;
@@ -140,8 +141,8 @@ static syn_program *share_moves(syn_making *x)
     return p;
 }
 
-// Only of the plan that wins, too: a copy, if that is faster. What lies elsewhere may be no part of
-// a fusion any more.
+// Only of these, too: a copy, if that is faster. What lies elsewhere may be no part of a fusion any
+// more.
 static syn_program *pick_forms(syn_making *x)
 {
     syn_program *other = syn_program_copy(x->program->arena, x->program);

@@ -170,6 +170,7 @@
 #define SYN_FINISH_FAR 1.05  // times the best: plans this slow before are not finished [tried]
 #define SYN_FINISH_FAR_LIGHT 1.1 // times: where memory has a price, finishing slower ones is no work that counts [tried]
 #define SYN_FINISH_LIGHT 0.3 // of the work of all searches: finishing takes little [set]
+#define SYN_NEAR_WON 1.15 // times the best: plans this near are compared with what is done for the winner alone [tried]
 #define SYN_FIX_FIRST_FAR 1.5 // times the best: plans this slow have no state fixed, and are not finished where that takes little [tried]
 #define SYN_FIX_FIRST_NEAR 1.15 // times the best: fixing states of slower ones is no work that counts [tried]
 #define SYN_FIX_BEHIND 1.02  // times the best variant: one slower has none [set]

@@ -6,6 +6,7 @@
 
 #include "synth/passes/overlap_pairs.h"
 #include "synth/plan/liveness.h"
+#include "synth/search/local_search.h"
 #include "synth/search/prove.h"
 #include "synth/search/settle.h"
 
@@ -57,6 +58,44 @@ void pool_share_moves(pool *p, candidate *c)
     for (int i = 0; i < 2; i++)
         if (known[i]->program == before.program) *known[i] = *c;
     if (!p->opt->no_pairs && c->program->pairs.n == 0) pair_shared(p, c);
+}
+
+// Collectives of a candidate in other forms, where what they need fits.
+void pool_pick_forms(pool *p, candidate *c)
+{
+    if (c->rolled) return; // it was placed as it is
+    hb_arena *a = hb_arena_new();
+    const syn_program *was = c->program;
+    syn_making x = {.program = c->program,
+                    .sec = c->sec,
+                    .timeline = c->timeline,
+                    .costs = syn_costs_new(a, p->m, was->mesh, was->g, was->f)};
+    syn_passes_run(&x, SYN_PASS_PICK_FORMS, SYN_PASS_PICK_FORMS);
+    hb_arena_free(a);
+    if (x.program == was) return;
+    candidate other = *c;
+    other.program = x.program;
+    other.sec = x.sec;
+    other.timeline = x.timeline;
+    other.share = syn_live_share(x.program, false);
+    other.settled = false; // beside an arena there may be more than before
+    pool_settle(p, &other);
+    if (other.fits) *c = other;
+}
+
+// Integer moves on a candidate that was rolled, on tables of its own.
+void pool_search_locally(pool *p, candidate *c)
+{
+    syn_program *prog = c->program;
+    syn_mesh *before = prog->mesh;
+    prog->mesh = hb_copy(prog->arena, before, sizeof *before);
+    prog->mesh->cuts.p =
+        hb_copy(prog->arena, before->cuts.p, sizeof *before->cuts.p * (size_t)before->cuts.n);
+    double sec = syn_local_search(prog, p->m, c->space->kinds->node, c->sec, p->stop);
+    if (sec >= c->sec)
+        prog->mesh = before;
+    else
+        c->sec = sec;
 }
 
 // May it lead? Once plans are doubted: is it proved?
@@ -211,7 +250,7 @@ void pool_forget(pool *p, const candidate *one, const candidate *two)
     for (int i = 0; i < p->arenas.n; i++) {
         hb_arena *x = p->arenas.p[i];
         if (x == p->best.arena || x == p->paired.arena || x == p->smallest.arena ||
-            (one && x == one->arena) || (p->held && x == p->held->arena) ||
+            x == p->rival.arena || (one && x == one->arena) || (p->held && x == p->held->arena) ||
             (two && x == two->arena) || x == p->aside[0] || x == p->aside[1] || x == p->whole ||
             of_mesh(p, x))
             p->arenas.p[n++] = x;

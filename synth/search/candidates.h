@@ -31,6 +31,10 @@ void pool_keep_all(pool *p, candidate *one, candidate *two);
 // Makes equal conversions once, in a candidate that is the plan and in what the pool knows of it;
 // and its pairs anew: p->paired, if that is the fastest.
 void pool_share_moves(pool *p, candidate *c);
+void pool_search_locally(pool *p,
+                         candidate *c); // integer moves of a rolled one, on tables of its own
+void pool_pick_forms(pool *p,
+                     candidate *c); // collectives in other forms, where what these need fits
 board *pool_board_of(const pool *p, const syn_mesh *mesh);
 
 #endif

@@ -489,7 +489,7 @@ static void discount_whole(pool *p, candidate whole)
 void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
-    p->best = p->paired = p->smallest = (candidate){0};
+    p->best = p->paired = p->smallest = p->rival = (candidate){0};
     p->quickest = p->unfit = p->enough = 0;
     p->fixed.n = 0;
     p->all_careful = p->careful;

@@ -3,9 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "synth/plan/program_copy.h"
 #include "synth/search/beyond.h"
 #include "synth/search/boards.h"
 #include "synth/search/fixed_states.h"
+#include "synth/search/settle.h"
 #include "synth/search/simulated.h"
 #include "synth/search/starts.h"
 
@@ -137,9 +139,47 @@ static void look_beyond_others(pool *p, candidate *of, int n)
         p->best = of[i];
         of[i] = best;
         pool_look_beyond(p, SYN_BEYOND_OTHERS_WORK);
-        if (best.sec <= p->best.sec) p->best = best;
+        const candidate looked = p->best;
+        if (best.sec <= looked.sec) {
+            p->best = best;
+            of[i] = looked;
+        }
     }
     p->ahead = HUGE_VAL;
+}
+
+double pool_when_it_wins(pool *p, const candidate *c)
+{
+    const candidate best = p->best;
+    candidate x = *c;
+    pool_share_moves(p, &x);
+    pool_pick_forms(p, &x);
+    p->best = best;
+    if (pool_is_large(p)) return x.sec;
+    hb_arena *a = hb_arena_new();
+    x.program = syn_program_copy(a, x.program);
+    pool_roll(&x);
+    pool_search_locally(p, &x);
+    hb_arena_free(a);
+    return x.sec;
+}
+
+// What is done for the plan that wins alone takes nothing away from some plans and much from
+// others: of those that are near the best, the one that takes least behind that. of[n]: others.
+static void find_rival(pool *p, candidate *of, int n)
+{
+    p->rival = (candidate){0};
+    if (!p->best.program || p->g->few_of || p->doubtful) return;
+    double far = SYN_NEAR_WON * p->best.sec;
+    for (int i = 0; i < n && !pool_out_of_time(p); i++) {
+        if (of[i].sec > far || of[i].program == p->best.program) continue;
+        double sec = pool_when_it_wins(p, &of[i]);
+        if (p->rival.program && sec >= p->rival_sec) continue;
+        if (of[i].share > SYN_SURELY_FITS) pool_settle(p, &of[i]);
+        if (!of[i].fits) continue;
+        p->rival = of[i];
+        p->rival_sec = sec;
+    }
 }
 
 void pool_finish_meshes(pool *p)
@@ -198,6 +238,7 @@ void pool_finish_meshes(pool *p)
         if (light) look_beyond_others(p, of, n);
     }
     fix_states(p, others_unfinished(p), FIX_EVEN_CUTS);
+    find_rival(p, of, n);
     pool_forget_meshes(p);
 }
 

@@ -13,6 +13,9 @@
 void pool_finish_meshes(pool *p);
 int pool_meshes_to_finish(const pool *p); // of so many at most the best plans are kept for that
 void pool_forget_meshes(pool *p);
+// Seconds of a plan without pairs with what is done for the one that wins alone: equal conversions
+// made once, other forms of collectives and, in small graphs, moves of its tables.
+double pool_when_it_wins(pool *p, const candidate *c);
 // States fixed in the best plan, unless other variants of the step are ahead by more than that may
 // gain.
 void pool_fix_best(pool *p);

@@ -77,8 +77,10 @@ typedef struct pool {
     // that of searches in which transfers may hide; none while nothing wants them.
     candidate of_mesh[SYN_FINISHED];
     int n_of_mesh, most_of_mesh;
-    candidate of_strategy;    // the fastest that fits of a strategy but `auto`; none likewise
-    candidate of_all;         // the fastest of `auto` that fits on all devices; none likewise
+    candidate of_strategy; // the fastest that fits of a strategy but `auto`; none likewise
+    candidate of_all;      // the fastest of `auto` that fits on all devices; none likewise
+    candidate rival;  // near the best, of other searches: the one that takes least when it wins
+    double rival_sec; // what it takes then
     const candidate *held;    // must not be forgotten either; NULL: none
     const hb_arena *aside[2]; // nor what lies in these
     const candidate *also;    // nor the n_also plans here

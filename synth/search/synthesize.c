@@ -23,21 +23,6 @@
 #include "synth/search/synth.h"
 #include "synth/space/shardings.h"
 
-// Integer moves on a candidate that was rolled, on tables of its own.
-static void search_locally(pool *p, candidate *c)
-{
-    syn_program *prog = c->program;
-    syn_mesh *before = prog->mesh;
-    prog->mesh = hb_copy(p->arena, before, sizeof *before);
-    prog->mesh->cuts.p =
-        hb_copy(p->arena, before->cuts.p, sizeof *before->cuts.p * (size_t)before->cuts.n);
-    double sec = syn_local_search(prog, p->m, c->space->kinds->node, c->sec, p->stop);
-    if (sec >= c->sec)
-        prog->mesh = before;
-    else
-        c->sec = sec;
-}
-
 static double set_tables(pool *p, candidate *c, syn_mesh *tables)
 {
     cost_timeline t;
@@ -64,29 +49,6 @@ static bool same_choice(const candidate *a, const candidate *b)
     return a->space == b->space && a->choice.sharding == b->choice.sharding;
 }
 
-// Collectives of a candidate in other forms, where what they need fits.
-static void pick_forms(pool *p, candidate *c)
-{
-    if (c->rolled) return; // it was placed as it is
-    hb_arena *a = hb_arena_new();
-    const syn_program *was = c->program;
-    syn_making x = {.program = c->program,
-                    .sec = c->sec,
-                    .timeline = c->timeline,
-                    .costs = syn_costs_new(a, p->m, was->mesh, was->g, was->f)};
-    syn_passes_run(&x, SYN_PASS_PICK_FORMS, SYN_PASS_PICK_FORMS);
-    hb_arena_free(a);
-    if (x.program == was) return;
-    candidate other = *c;
-    other.program = x.program;
-    other.sec = x.sec;
-    other.timeline = x.timeline;
-    other.share = syn_live_share(x.program, false);
-    other.settled = false; // beside an arena there may be more than before
-    pool_settle(p, &other);
-    if (other.fits) *c = other;
-}
-
 // What may make a candidate faster yet; `like`, if not NULL, is the best without pairs, searched
 // locally.
 static void perfect(pool *p, candidate *c, const candidate *like)
@@ -94,12 +56,12 @@ static void perfect(pool *p, candidate *c, const candidate *like)
     if (!c->program || c->searched_locally || p->doubtful) return; // doubtful: proved as it is
     const syn_mesh *searched = c->program->mesh;
     pool_share_moves(p, c);
-    if (p->opt->strategy == SYN_AUTO) pick_forms(p, c); // the others are what their names say
+    if (p->opt->strategy == SYN_AUTO) pool_pick_forms(p, c); // the others are what their names say
     pool_roll(c);
     if (p->opt->strategy == SYN_AUTO) {
         bool alike = like && like->program && same_choice(c, like);
         if (alike) search_alike(p, c, like);
-        if (!alike || ir_step_nodes(p->g) <= SYN_LARGE) search_locally(p, c);
+        if (!alike || ir_step_nodes(p->g) <= SYN_LARGE) pool_search_locally(p, c);
     }
     if (c->program->pairs.n > 0) {
         hb_arena *a = hb_arena_new();
@@ -354,6 +316,8 @@ static void end_search(pool *p, syn_result *r, ending *e)
         if (found) pool_finish_found(p, &e->plain, &e->optimum);
         e->plain = p->best;
     }
+    if (p->rival.program && p->rival_sec < pool_when_it_wins(p, &p->best) * (1 - SYN_SAME_PLACE))
+        e->plain = p->best = p->rival;
     const candidate *lead = pool_leader(p);
     if (lead->program && (!at || !same_cuts(lead->space, at))) {
         r->n_what_if = 0;
