@@ -13,6 +13,8 @@ typedef struct folding {
     const ir_graph *g;
     ir_graph *out;
     int n;        // forward nodes
+    bool alike;   // blocks count as equal whose inner sizes differ
+    bool *leaves; // by tensor: its block's forward nodes are not all that read it
     span *block;  // by block, from 0 on
     int *stand;   // by block: the one that stands for it where a later node reads it; itself: stays
     double *more; // by block that stays
@@ -43,21 +45,43 @@ static bool same_tensor(const ir_tensor *x, const ir_tensor *y)
            memcmp(x->dim, y->dim, sizeof *x->dim * (size_t)x->rank) == 0;
 }
 
-static bool same_node(const ir_graph *g, const ir_node *x, const ir_node *y)
+// By tensor: is it made in a block, and read elsewhere in the forward pass?
+static void find_leaving(folding *f)
+{
+    const ir_graph *g = f->g;
+    f->leaves = HB_ARRAY(f->a, bool, g->tensors.n + 1);
+    for (int i = 0; i < f->n; i++)
+        for (int k = 0; k < g->nodes.p[i].n_in; k++) {
+            int t = g->nodes.p[i].in[k], p = g->tensors.p[t].producer;
+            if (p >= 0 && g->nodes.p[p].block != g->nodes.p[i].block) f->leaves[t] = true;
+        }
+}
+
+// Tensors of two blocks at one place, both of a block alone or of neither.
+static bool match(const folding *f, int x, int y)
+{
+    const ir_tensor *p = &f->g->tensors.p[x], *q = &f->g->tensors.p[y];
+    bool inner = f->alike && !f->leaves[x] && !f->leaves[y];
+    if (!inner) return same_tensor(p, q);
+    return p->kind == q->kind && p->dtype == q->dtype && p->rank == q->rank;
+}
+
+static bool same_node(const folding *f, const ir_node *x, const ir_node *y)
 {
     const ir_op_info *info = ir_op_of(x->op);
     if (x->op != y->op || x->n_in != y->n_in || x->n_out != y->n_out) return false;
     for (int k = 0; k < info->n_attr; k++) {
         const ir_attr *p = &x->attr[k], *q = &y->attr[k];
         if (strcmp(info->attr[k].name, "key") == 0) continue;
+        if (f->alike && x->op == IR_OP_reshape) continue;
         if (p->i != q->i || p->f != q->f || p->n != q->n ||
             memcmp(p->v, q->v, sizeof *p->v * (size_t)p->n) != 0)
             return false;
     }
     for (int k = 0; k < x->n_in; k++)
-        if (!same_tensor(&g->tensors.p[x->in[k]], &g->tensors.p[y->in[k]])) return false;
+        if (!match(f, x->in[k], y->in[k])) return false;
     for (int k = 0; k < x->n_out; k++)
-        if (!same_tensor(&g->tensors.p[x->out[k]], &g->tensors.p[y->out[k]])) return false;
+        if (!match(f, x->out[k], y->out[k])) return false;
     return true;
 }
 
@@ -66,9 +90,24 @@ static bool same_block(const folding *f, int x, int y)
     const span *p = &f->block[x], *q = &f->block[y];
     if (p->to - p->from != q->to - q->from || p->to != q->from) return false;
     for (int i = 0; i < p->to - p->from; i++)
-        if (!same_node(f->g, &f->g->nodes.p[p->from + i], &f->g->nodes.p[q->from + i]))
-            return false;
+        if (!same_node(f, &f->g->nodes.p[p->from + i], &f->g->nodes.p[q->from + i])) return false;
     return true;
+}
+
+// Elements of what a block makes and of the parameters that it reads.
+static double size_of(const folding *f, int block)
+{
+    const ir_graph *g = f->g;
+    double sum = 0;
+    for (int i = f->block[block].from; i < f->block[block].to; i++) {
+        const ir_node *n = &g->nodes.p[i];
+        for (int k = 0; k < n->n_out; k++)
+            sum += (double)ir_elements(&g->tensors.p[n->out[k]]);
+        for (int k = 0; k < n->n_in; k++)
+            if (g->tensors.p[n->in[k]].kind == IR_PARAM)
+                sum += (double)ir_elements(&g->tensors.p[n->in[k]]);
+    }
+    return sum;
 }
 
 // Which blocks stay, and for what. False if all do.
@@ -85,10 +124,16 @@ static bool choose(folding *f, int keep)
             to++;
         bool fold = to - from > 3 * keep;
         any = any || fold;
+        double all = 0, left = 0; // sizes: of the run, and of what stays of it
+        for (int b = from; b < to && fold; b++) {
+            double size = size_of(f, b);
+            all += size;
+            left += b >= from + keep && b < to - keep ? 0 : size;
+        }
         for (int b = from; b < to; b++) {
             bool left_out = fold && b >= from + keep && b < to - keep;
             f->stand[b] = left_out ? from + keep - 1 : b;
-            f->more[b] = fold ? (double)(to - from) / (2 * keep) - 1 : 0;
+            f->more[b] = fold ? all / left - 1 : 0;
             f->over[b] = fold ? (double)(to - from + 1) / (2 * keep + 1) - 1 : 0;
             f->few[b] = first + (fold ? (b - from) * 2 * keep / (to - from) : b - from);
         }
@@ -253,12 +298,14 @@ static bool carry_over(folding *f)
     return true;
 }
 
-ir_graph *ir_fold(hb_arena *a, const ir_graph *step, int keep)
+ir_graph *ir_fold(hb_arena *a, const ir_graph *step, int keep, bool alike)
 {
     hb_assert(step->recomputed.n == 0 && step->micro_batches < 2 && !step->few_of);
-    folding f = {.a = hb_arena_new(), .g = step};
+    folding f = {.a = hb_arena_new(), .g = step, .alike = alike};
     ir_graph *out = NULL;
-    if (find_spans(&f) && choose(&f, keep)) {
+    bool pieces = find_spans(&f);
+    if (pieces) find_leaving(&f);
+    if (pieces && choose(&f, keep)) {
         f.out = out = ir_empty_like(a, step);
         f.tensor = HB_ARRAY(f.a, int, step->tensors.n + 1);
         memset(f.tensor, -1, sizeof *f.tensor * (size_t)(step->tensors.n + 1));

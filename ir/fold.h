@@ -13,7 +13,9 @@
 
 // The step with `keep` blocks left of each end of every run of more than three times so many equal
 // ones. NULL where there is no such run. step: with its blocks marked, no variant.
-ir_graph *ir_fold(hb_arena *a, const ir_graph *step, int keep);
+// alike: blocks of the same ops count as equal whose sizes differ within alone, not in what goes
+// over from one to the next. Those that stay then stand for as many elements as there are in all.
+ir_graph *ir_fold(hb_arena *a, const ir_graph *step, int keep, bool alike);
 
 // How often what a node does is done in a step: for all that it stands for, in every micro-batch.
 static inline double ir_node_times(const ir_graph *g, int node)

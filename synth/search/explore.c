@@ -486,6 +486,13 @@ static void discount_whole(pool *p, candidate whole)
     pool_forget(p, NULL, NULL);
 }
 
+// Is another variant of the step, or another lead, ahead by more than what hides may gain?
+static bool is_behind(const pool *p)
+{
+    const syn_known_sets *k = p->opt->known;
+    return !p->best.program || (k && k->best > 0 && p->best.sec > SYN_ENDS_BEHIND * k->best);
+}
+
 void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
@@ -513,6 +520,7 @@ void pool_explore(pool *p)
     if (o->lead) {
         pool_follow_lead(p, o->lead);
         pool_discounts(p);
+        if (!is_behind(p)) pool_polish(p);
         pool_try_baselines(p);
         pool_pair_rounds(p);
         return;

@@ -86,6 +86,11 @@ static void all_again(planner *p, planner *few, const ending *e)
     planner_plan(p, chunks, all, &lead);
 }
 
+static bool memory_costs(const planner *p) // much
+{
+    return p->best.tight && p->plain_sec > SYN_FINISH_FAR * p->quickest;
+}
+
 // Blocks computed again that may be kept beyond `now` in `share` of every capacity, if live bytes
 // go on as they did from `before`, which computes more of them again.
 static int may_keep(const syn_program *before, const syn_program *now, double share)
@@ -137,6 +142,17 @@ static void keep_more(planner *p, const syn_lead *lead)
         (void)keep_last(p, again, less, lead);
 }
 
+// Is an ending that is done of the same variant?
+static bool planned_before(const planner *few, const bool *done, const ending *e)
+{
+    for (int i = 0; i < few->endings.n; i++) {
+        const ending *x = &few->endings.p[i];
+        bool same = memcmp(x->again, e->again, (size_t)few->step->n_blocks) == 0;
+        if (x != e && done[i] && x->chunks == e->chunks && same) return true;
+    }
+    return false;
+}
+
 // Endings, planned whole. The one that led to the best plan; NULL: none did.
 static const ending *plan_endings(planner *p, planner *few)
 {
@@ -150,9 +166,25 @@ static const ending *plan_endings(planner *p, planner *few)
             done[e - few->endings.p] = true;
             for (int b = 0; b < p->step->n_blocks; b++)
                 again[b] = e->again[few->step->few_of[b]];
+            p->beside = p->best.status == SYN_OK && planned_before(few, done, e);
             if (planner_plan(p, e->chunks, p->o->again ? p->o->again : again, &e->lead)) led = e;
+            p->beside = false;
         }
     return led;
+}
+
+// A lead is a way into memory that few layers found, each of which stands for several. Where memory
+// costs much all the same, the variant that it led to is searched whole, too, from no lead.
+static void plan_without_lead(planner *p)
+{
+    if (!memory_costs(p) || planner_is_over(p) || planner_is_tired(p, SYN_WORK_WHOLE)) return;
+    const ir_graph *g = p->plain->g;
+    bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
+    for (int i = 0; i < g->recomputed.n; i++)
+        again[g->recomputed.p[i]] = true;
+    p->beside = true;
+    planner_plan(p, planner_chunks(g), again, NULL);
+    p->beside = false;
 }
 
 // The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
@@ -178,14 +210,15 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     p->hopeless = few.hopeless;
     if (p->hopeless) return false;
     const ending *led = plan_endings(p, &few);
+    if (led && !led->paired) plan_without_lead(p);
     if (led && !asked && !led->paired && p->plain->g->recomputed.n > 0) {
         const ending e = *led;
-        p->keeps_more = p->plain_sec <= e.sec * SYN_PROMISE;
-        if (p->keeps_more)
+        p->beside = p->plain_sec <= e.sec * SYN_PROMISE;
+        if (p->beside)
             keep_more(p, &e.lead);
         else
             all_again(p, &few, &e);
-        p->keeps_more = false;
+        p->beside = false;
     }
     p->kept = planner_fits(p) && planner_fits(&few) && p->plain_sec <= few.plain_sec * SYN_PROMISE;
     return !p->kept && !wary && short_of_workspace(&few);
@@ -196,10 +229,12 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
 static ir_graph *few_layers_of(hb_arena *a, const ir_graph *step)
 {
     ir_graph *few = NULL;
-    for (int keep = SYN_FEW_LAYERS; keep > 0; keep--) {
-        few = ir_fold(a, step, keep);
-        if (few && few->nodes.n <= SYN_LARGE) return few;
-    }
+    for (int alike = 0; alike < 2; alike++)
+        for (int keep = SYN_FEW_LAYERS; keep > 0; keep--) {
+            ir_graph *x = ir_fold(a, step, keep, alike);
+            if (x && x->nodes.n <= SYN_LARGE) return x;
+            if (x && (!few || x->nodes.n < few->nodes.n)) few = x;
+        }
     return few && 2 * few->nodes.n < step->nodes.n ? few : NULL;
 }
 

@@ -200,7 +200,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     // What is looked for from the end of another search gets no effort that a plan makes needless.
     o.loose = p->loose || (lead && planner_fits(p));
     o.lead = lead;
-    o.baselines = o.baselines && !p->keeps_more;
+    o.baselines = o.baselines && !p->beside;
     o.memory_first = memory_first;
     o.known = &p->known[memory_first];
     o.known->arena = p->a;

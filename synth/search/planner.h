@@ -4,7 +4,7 @@
 //     planner p = planner_of(a, step, m, o);
 //     p.effort = &effort;
 //     planner_variants(&p);          on all devices
-//     planner_sets(&p);              on some, where memory binds
+//     planner_sets(&p);              on some
 //     planner_rest(&p);              what was left for later, so that each had its turn
 //
 // Its parts: variants.c, few_layers.c.
@@ -110,10 +110,10 @@ typedef struct planner {
     } made;
     // Among few layers: where the plans ended that are to be planned whole.
     HB_VEC(ending) endings;
-    bool keeps_more; // variants of the best plan with more blocks kept: baselines were beside that
-    bool kept;       // the whole takes about what few layers promised
-    bool hopeless;   // with any memory they take longer than what is to be beaten
-    double bar;      // seconds of a plan on other devices, to be beaten; 0: none
+    bool beside;   // baselines of what is planned next, or of nearly that, were beside a plan
+    bool kept;     // the whole takes about what few layers promised
+    bool hopeless; // with any memory they take longer than what is to be beaten
+    double bar;    // seconds of a plan on other devices, to be beaten; 0: none
     syn_known_sets known[2];    // of searches without memory first and with it
     double old_best, old_leads; // the fastest without memory first: without pairs, in all; 0: none
 } planner;

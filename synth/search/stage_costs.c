@@ -68,7 +68,7 @@ syn_layers *syn_layers_new(hb_arena *a, ir_graph *step)
     *l = (syn_layers){.arena = a, .n = ir_layers(a, step, NULL)};
     if (l->n < 2) return NULL;
     l->stands = HB_ARRAY(a, int, l->n + 1);
-    l->few = step->n_blocks >= 2 ? ir_fold(a, step, SYN_STAGE_KEEP) : NULL;
+    l->few = step->n_blocks >= 2 ? ir_fold(a, step, SYN_STAGE_KEEP, false) : NULL;
     if (l->few) {
         l->n_few = 1 + l->few->few_of[l->n - 1];
         set_stands(l, take_alone(a, l->few, l->n_few));

@@ -26,7 +26,8 @@ static void block(hb_arena *a, hb_buf *decl, hb_buf *body, const small_transform
 {
     static const char *const letter = "qkv";
     bool wide = m->alike > 0 && i / m->alike % 2 == 1;
-    long long d = m->width, h = m->hidden + (wide ? m->hidden / 8 : 0), e = m->width / m->heads;
+    long long d = m->width, h = m->hidden + (wide ? m->hidden / 8 : 0) + (long long)m->wider * i,
+              e = m->width / m->heads;
     const char *in = x;
     if (m->norm) {
         hb_printf(decl, "g%d: param f32 %lld\nb%d: param f32 %lld\n", i, d, i, d);

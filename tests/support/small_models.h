@@ -17,6 +17,7 @@ typedef struct small_transformer {
     bool tied;      // the embedding's table makes the logits, too
     int alike; // layers in a row that are equal: after them hidden is an eighth wider, then as it
                // was; 0: all
+    int wider; // than the one before it is each layer's hidden, by so much
 } small_transformer;
 ir_graph *small_attention(hb_arena *a, const small_transformer *m);
 

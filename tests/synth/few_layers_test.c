@@ -8,6 +8,8 @@
 //            the limit as a variant alone
 //  pairs     and counts what overlapped pairs take in all layers
 //  kinds     so is one whose runs of equal layers are many, or a layer long
+//  unlike    so is one whose layers all differ in an inner size: as one of equal layers, as large;
+//            and neither is slower with more memory
 
 #include <check.h>
 #include <math.h>
@@ -97,7 +99,7 @@ START_TEST(counts)
     hb_str why = {0};
     int n = ir_blocks(step);
     ck_assert_int_ge(n, m.n_layers - 1);
-    ck_assert_ptr_nonnull(few = ir_fold(a, step, 3));
+    ck_assert_ptr_nonnull(few = ir_fold(a, step, 3, false));
     ck_assert_msg(ir_verify(few, &why), "%.*s", HB_ARG(why));
     ck_assert_int_lt(few->nodes.n, step->nodes.n);
     ck_assert_int_eq(few->n_blocks, 6);
@@ -124,13 +126,14 @@ START_TEST(refused)
     small_transformer m = model(9);
     ir_graph *few = small_attention(a, &m);
     ir_blocks(few);
-    ck_assert_ptr_null(ir_fold(a, few, 3));
+    ck_assert_ptr_null(ir_fold(a, few, 3, false));
     int64_t width[16];
     for (int i = 0; i < 16; i++)
         width[i] = 64 + 8 * i;
     ir_graph *unlike = small_mlp(a, 64, 15, width);
     ir_blocks(unlike);
-    ck_assert_ptr_null(ir_fold(a, unlike, 2));
+    ck_assert_ptr_null(ir_fold(a, unlike, 2, false));
+    ck_assert_ptr_null(ir_fold(a, unlike, 2, true)); // what goes over differs
     hb_arena_free(a);
 }
 END_TEST
@@ -138,12 +141,11 @@ END_TEST
 // Two fast devices in one machine and two slow ones behind a slow network, with so much memory for
 // each layer. micro_batches, computed_again: as asked, of all blocks; 0: none of it is. *nodes, if
 // not NULL: of the step and of the variant.
-static double step_of_runs(int layers, int alike, double mib_a_layer, int micro_batches,
-                           bool computed_again, int *nodes)
+static double step_of_model(small_transformer m, double mib_a_layer, int micro_batches,
+                            bool computed_again, int *nodes)
 {
     hb_arena *a = hb_arena_new();
-    small_transformer m = model(layers);
-    m.alike = alike;
+    int layers = m.n_layers;
     device fast = {50, 2000, 100, 5, mib_a_layer * layers + 48},
            slow = {10, 500, 100, 5, mib_a_layer * layers + 48};
     cost_model on = {.cluster =
@@ -165,6 +167,14 @@ static double step_of_runs(int layers, int alike, double mib_a_layer, int micro_
     double sec = r.predicted_sec;
     hb_arena_free(a);
     return sec;
+}
+
+static double step_of_runs(int layers, int alike, double mib_a_layer, int micro_batches,
+                           bool computed_again, int *nodes)
+{
+    small_transformer m = model(layers);
+    m.alike = alike;
+    return step_of_model(m, mib_a_layer, micro_batches, computed_again, nodes);
 }
 
 static double step_of(int layers, double mib_a_layer, int micro_batches, bool computed_again,
@@ -214,6 +224,35 @@ START_TEST(kinds)
 }
 END_TEST
 
+START_TEST(unlike)
+{
+    enum { LAYERS = 45, WIDER = 8 };
+    hb_arena *a = hb_arena_new();
+    small_transformer m = model(LAYERS), equal = m;
+    m.wider = WIDER;
+    equal.hidden += WIDER * (LAYERS - 1) / 2;
+    ir_graph *step = small_attention(a, &m), *few;
+    hb_str why = {0};
+    ir_blocks(step);
+    ck_assert_ptr_null(ir_fold(a, step, 3, false));
+    ck_assert_ptr_nonnull(few = ir_fold(a, step, 3, true));
+    ck_assert_msg(ir_verify(few, &why), "%.*s", HB_ARG(why));
+    ck_assert_int_eq(few->n_blocks, 6);
+    ck_assert_double_eq_tol(flops_of(a, few) / flops_of(a, step), 1, 1e-6);
+    ck_assert_double_eq_tol(bytes_of(few, IR_PARAM) / bytes_of(step, IR_PARAM), 1, 1e-9);
+    hb_arena_free(a);
+    double s[2], t[2];
+    for (int k = 0; k < 2; k++) {
+        double mib = k == 0 ? 17 : 1000; // a layer
+        s[k] = step_of_model(m, mib, 0, false, NULL);
+        t[k] = step_of_model(equal, mib, 0, false, NULL);
+        ck_assert_msg(s[k] < t[k] * 1.01, "%g, %g ms", s[k] * 1e3, t[k] * 1e3);
+    }
+    ck_assert_msg(s[1] < s[0] * 1.005, "%g, with less memory %g ms", s[1] * 1e3, s[0] * 1e3);
+    ck_assert_msg(t[1] < t[0] * 1.005, "%g, with less memory %g ms", t[1] * 1e3, t[0] * 1e3);
+}
+END_TEST
+
 // Seconds of a step on four devices that write into each other's memory, over links of so many
 // GB/s: with pairs, without.
 static void by_pairs(hb_arena *a, const ir_graph *g, double gbps, double *with, double *without)
@@ -245,7 +284,7 @@ START_TEST(pairs)
     static const double gbps[] = {0.6, 0.3}, known[][2] = {{1.0307, 1.682}, {1.076, 1.7196}};
     for (int k = 0; k < 2; k++) {
         double with[2], without[2];
-        by_pairs(a, ir_fold(a, step, 2), gbps[k], &with[0], &without[0]);
+        by_pairs(a, ir_fold(a, step, 2, false), gbps[k], &with[0], &without[0]);
         by_pairs(a, step, gbps[k], &with[1], &without[1]);
         ck_assert_double_le(with[1], known[k][_i]);
         if (k == 1) ck_assert_double_lt(with[1], 0.99 * without[1]);
@@ -267,6 +306,7 @@ int main(void)
     tcase_add_loop_test(c, asked, 0, test_cases(1, 3, 3));
     tcase_add_loop_test(c, pairs, 0, test_cases(1, 2, 2));
     tcase_add_loop_test(c, kinds, 0, test_cases(1, 2, 2));
+    tcase_add_test(c, unlike);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
