@@ -300,6 +300,16 @@ static void glance(planner *p, const leanings *x, int64_t k)
     p->most_work = 0;
 }
 
+// Memory is ample; but where a step is sent in parts, some transfers may hide behind the computing
+// of others. From k on, while that gains and all took little.
+static void plan_in_parts(planner *p, int64_t k, const bool *again)
+{
+    double most = SYN_WORK_PARTS * syn_work(p->o);
+    if (p->all || p->step->few_of || p->o->after_few || !planner_fits(p)) return;
+    while (k > 0 && p->effort->work <= most && planner_plan(p, k, again, NULL))
+        k = divisor(p, 2 * k, 1);
+}
+
 void planner_variants(planner *p)
 {
     const syn_options *o = p->o;
@@ -331,12 +341,16 @@ void planner_variants(planner *p)
     bool plain_fits = planner_fits(p);
     double first_share = p->least_share;
     bool enough = planner_fits(p) && o->after_few;
-    if (o->pins || o->strategy != SYN_AUTO || !(p->best.tight || next_wish(p, first))) return;
+    if (o->pins || o->strategy != SYN_AUTO) return;
+    bool vary = o->micro_batches == 0;
+    if (!p->best.tight && !next_wish(p, first)) {
+        if (vary) plan_in_parts(p, divisor(p, 2 * first, 1), o->again ? o->again : none);
+        return;
+    }
     bool choose = !o->again && step->n_blocks > 0 && !(enough && !o->vary_blocks);
     double plain = ir_saved_bytes(p->g) * (double)first; // in one chunk
     leanings x = {o->again ? o->again : none, all, plain, plain, choose, p->best.tight};
     if (choose) x.lean = ir_saved_bytes(ir_recompute(p->a, step, all));
-    bool vary = o->micro_batches == 0;
     int weary = 0;
     bool gained = false; // did the latest number, beside a first that fits?
     bool glanced = false;
@@ -424,8 +438,8 @@ static void set_done(planner *p, uint64_t key)
             if (p->known[order].set.p[i].key == key) p->known[order].set.p[i].done = true;
 }
 
-// What was found on some devices, if it is better.
-static bool take_over(planner *p, const planner *some)
+// What was found on some devices, if it takes so much less, a share.
+static bool take_over(planner *p, const planner *some, double worth)
 {
     p->spent += some->spent;
     for (int i = 0; i < some->endings.n; i++)
@@ -433,7 +447,7 @@ static bool take_over(planner *p, const planner *some)
     const syn_result *r = &some->best;
     if (r->status != SYN_OK || !some->any) return false;
     bool had = p->best.status == SYN_OK;
-    if (had && r->predicted_sec >= p->best.predicted_sec * (1 - SYN_SET_WORTH)) return false;
+    if (had && r->predicted_sec >= p->best.predicted_sec * (1 - worth)) return false;
     syn_result before = p->best;
     p->best = *r;
     p->plain = some->plain;
@@ -443,10 +457,8 @@ static bool take_over(planner *p, const planner *some)
     return true;
 }
 
-void planner_sets(planner *p)
+static void plan_nearest_sets(planner *p)
 {
-    if (p->o->strategy != SYN_AUTO || p->o->pins || p->o->all_devices) return;
-    if (p->step->few_of || p->o->after_few) return; // takes longer than it gains
     bool binds = p->best.tight || p->quickest < planner_to_beat(p) * (1 - SYN_SET_WORTH);
     if (!binds) return;
     double effort = p->o->effort;
@@ -469,9 +481,43 @@ void planner_sets(planner *p)
                           .all = p,
                           .bar = planner_fits(p) ? p->plain_sec : 0};
         planner_variants(some);
-        vain = take_over(p, some) ? 0 : vain + 1;
+        vain = take_over(p, some, SYN_SET_WORTH) ? 0 : vain + 1;
         HB_PUSH(p->a, &p->alone, some);
     }
+}
+
+// The devices of the best plan, as if there were no others: a device more, which it does not use,
+// is no loss then.
+static void plan_leading_set(planner *p)
+{
+    const int n_ranks = p->m->cluster->n_ranks;
+    double most = SYN_WORK_MORE * syn_work(p->o);
+    for (int last = n_ranks; planner_fits(p) && !p->o->devices && p->effort->work <= most;) {
+        const syn_mesh *mesh = p->best.program->mesh;
+        if (mesh->n_ranks >= last || mesh->n_ranks < 2 || planner_is_over(p)) return;
+        last = mesh->n_ranks;
+        bool *keep = HB_ARRAY(p->a, bool, n_ranks);
+        for (int r = 0; r < mesh->n_ranks; r++)
+            keep[mesh->cluster_rank[r]] = true;
+        syn_options *o = hb_copy(p->a, p->o, sizeof *p->o);
+        o->devices = keep;
+        o->baselines = false;
+        planner *some = HB_NEW(p->a, planner);
+        *some = planner_of(p->a, p->step, p->m, o);
+        some->effort = p->effort;
+        some->begin = p->begin;
+        planner_variants(some);
+        planner_sets(some);
+        (void)take_over(p, some, SYN_SAME_PLACE);
+    }
+}
+
+void planner_sets(planner *p)
+{
+    if (p->o->strategy != SYN_AUTO || p->o->pins || p->o->all_devices) return;
+    if (p->step->few_of || p->o->after_few) return; // takes longer than it gains
+    plan_nearest_sets(p);
+    plan_leading_set(p);
 }
 
 void planner_rest(planner *p)
@@ -482,6 +528,6 @@ void planner_rest(planner *p)
         some->bar = planner_fits(p) ? p->plain_sec : 0;
         some->spent = 0;
         pursue_later(some);
-        (void)take_over(p, some);
+        (void)take_over(p, some, SYN_SET_WORTH);
     }
 }
