@@ -167,6 +167,8 @@ GRAPHS = {
     "gptc17": lambda: gpt(17),
     "gpt24": lambda: gpt(24),
     "gptv96": lambda: transformer(96, 2048, 16, 1024, 50257, 256, lambda i: 8192 + 16 * i, positions=True),
+    "gpt40": lambda: transformer(40, 2048, 16, 1024, 50257, 32),
+    "gptg48": lambda: transformer(48, 2048, 16, 1024, 50257, 64, lambda i: 8192 + 32 * i, positions=True),
     "ll128k8": lambda: transformer(8, 4096, 32, 131072, 32000, 1, lambda i: 11008, gated=True),
     "moe6b": lambda: transformer(6, 768, 12, 128, 33280, 256, experts=16, tied=False, clip=False),
     "br16v": lambda: chains(16, 3, 1024, 8192),

@@ -25,6 +25,11 @@ CASES = [
     case("gpt2-xl", "f24s96in", 5300, why="memory"),
     case("gpt2-xl", "f32s96in", 5052, why="memory"),
     case("gpt2-xl", "f48s96in", 4848, why="memory"),
+    # deep, where memory costs much: equal layers, layers of growing width
+    case("gpt40", "v100x2-p100x6", 14975, why="memory"),
+    case("gpt40", "a100x2-v100x2", 15924, why="memory"),
+    case("gptg48", "v100x2-p100x6", 30487, why="layers that all differ"),
+    case("gptg48", "hap-paper", 11015, why="layers that all differ"),
     # one more device
     case("bert-moe", "mono1_7_0", why="a device more"),
     case("bert-moe", "mono1_7_3", 348, why="a device more"),

@@ -151,10 +151,12 @@ static void look_beyond_others(pool *p, candidate *of, int n)
 double pool_when_it_wins(pool *p, const candidate *c)
 {
     const candidate best = p->best;
+    const hb_str dumps = c->program->dumps;
     candidate x = *c;
     pool_share_moves(p, &x);
     pool_pick_forms(p, &x);
     p->best = best;
+    c->program->dumps = dumps; // both come again in the plan that wins
     if (pool_is_large(p)) return x.sec;
     hb_arena *a = hb_arena_new();
     x.program = syn_program_copy(a, x.program);
