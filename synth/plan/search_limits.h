@@ -264,7 +264,6 @@
 #define SYN_WORK_TURN    0.0625       // of it: then another number of micro-batches has its turn [tried]
 #define SYN_WORK_FIRST   0.75         // of it: nor a search with memory first on all devices, nor another number of micro-batches where turns left something [set]
 #define SYN_WORK_WHOLE   0.8          // of it: where memory costs much, a large step that took less is searched without a lead, too [tried]
-#define SYN_WORK_PARTS   0.025        // of it: where memory is ample, more micro-batches are tried while all took less [tried]
 #define SYN_WORK_MORE    0.05         // of it: a search that took less looks at each mesh alone, and finishes more plans in full; a step, at the best plan's devices alone [tried]
 #define SYN_WISH_GAIN    0.03         // share: what a search gains on the promise of a wish [set]
 #define SYN_WISH_SHARES  1, 0.95, 0.9 // of a capacity: what blocks are chosen for [set]

@@ -300,16 +300,6 @@ static void glance(planner *p, const leanings *x, int64_t k)
     p->most_work = 0;
 }
 
-// Memory is ample; but where a step is sent in parts, some transfers may hide behind the computing
-// of others. From k on, while that gains and all took little.
-static void plan_in_parts(planner *p, int64_t k, const bool *again)
-{
-    double most = SYN_WORK_PARTS * syn_work(p->o);
-    if (p->all || p->step->few_of || p->o->after_few || !planner_fits(p)) return;
-    while (k > 0 && p->effort->work <= most && planner_plan(p, k, again, NULL))
-        k = divisor(p, 2 * k, 1);
-}
-
 void planner_variants(planner *p)
 {
     const syn_options *o = p->o;
@@ -341,16 +331,12 @@ void planner_variants(planner *p)
     bool plain_fits = planner_fits(p);
     double first_share = p->least_share;
     bool enough = planner_fits(p) && o->after_few;
-    if (o->pins || o->strategy != SYN_AUTO) return;
-    bool vary = o->micro_batches == 0;
-    if (!p->best.tight && !next_wish(p, first)) {
-        if (vary) plan_in_parts(p, divisor(p, 2 * first, 1), o->again ? o->again : none);
-        return;
-    }
+    if (o->pins || o->strategy != SYN_AUTO || !(p->best.tight || next_wish(p, first))) return;
     bool choose = !o->again && step->n_blocks > 0 && !(enough && !o->vary_blocks);
     double plain = ir_saved_bytes(p->g) * (double)first; // in one chunk
     leanings x = {o->again ? o->again : none, all, plain, plain, choose, p->best.tight};
     if (choose) x.lean = ir_saved_bytes(ir_recompute(p->a, step, all));
+    bool vary = o->micro_batches == 0;
     int weary = 0;
     bool gained = false; // did the latest number, beside a first that fits?
     bool glanced = false;
