@@ -178,12 +178,8 @@ static const ending *plan_endings(planner *p, planner *few)
 static void plan_without_lead(planner *p)
 {
     if (!memory_costs(p) || planner_is_over(p) || planner_is_tired(p, SYN_WORK_WHOLE)) return;
-    const ir_graph *g = p->plain->g;
-    bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
-    for (int i = 0; i < g->recomputed.n; i++)
-        again[g->recomputed.p[i]] = true;
     p->beside = true;
-    planner_plan(p, planner_chunks(g), again, NULL);
+    planner_plan(p, planner_chunks(p->plain->g), planner_again(p), NULL);
     p->beside = false;
 }
 

@@ -140,6 +140,7 @@ bool planner_is_over(const planner *p);
 bool planner_is_tired(const planner *p, double share);
 int64_t planner_chunks(const ir_graph *g);              // micro-batches, 1: there are none
 int planner_count(const planner *p, const bool *again); // of the blocks computed again
+const bool *planner_again(const planner *p); // the blocks that the best plan computes again
 // What is wished for of so many micro-batches, with these blocks computed again.
 wish *planner_wish(planner *p, int64_t chunks, const bool *again);
 // Plans one variant, and where memory binds once more with memory first; with a lead as the search

@@ -137,8 +137,7 @@ static bool may_fit(const planner *p, double bytes, int64_t chunks)
     return over > 0 ? 2 * less >= over : less >= 2 * over;
 }
 
-// The blocks that the best plan computes again.
-static const bool *set_of(const planner *p)
+const bool *planner_again(const planner *p)
 {
     bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
     const ir_graph *g = p->plain->g;
@@ -162,7 +161,7 @@ static void plan_chunks(planner *p, const leanings *x, int64_t k, int64_t first)
     if (k != first && may_fit(p, x->plain / (double)k, k))
         planner_plan(p, k, x->least, NULL);
     else if (k != first && planner_fits(p))
-        planner_plan(p, k, set_of(p), NULL);
+        planner_plan(p, k, planner_again(p), NULL);
     if (x->choose) pursue(p, k);
     bool more = x->choose && !planner_fits(p) && may_fit(p, x->lean / (double)k, k);
     if (more && !planner_wish(p, k, x->all)->done && planner_plan(p, k, x->all, NULL))
@@ -260,7 +259,7 @@ static bool is_exhausted(const planner *p, const struct seen *x)
 // Did the best plan take every effort?
 static bool took_effort(const planner *p)
 {
-    const bool *again = set_of(p);
+    const bool *again = planner_again(p);
     int64_t chunks = planner_chunks(p->plain->g);
     bool easily = false;
     for (int i = 0; i < p->seen.n; i++) {
@@ -315,7 +314,7 @@ void planner_variants(planner *p)
     if (p->all && planner_fits(p->all) && p->all->plain->g->recomputed.n > 0) {
         bool loose = p->loose;
         p->loose = loose && !took_effort(p->all);
-        planner_plan(p, planner_chunks(p->all->plain->g), set_of(p->all), NULL);
+        planner_plan(p, planner_chunks(p->all->plain->g), planner_again(p->all), NULL);
         p->loose = loose;
     }
     // Where memory costs the step as it is much, and looking for that took long, blocks computed
