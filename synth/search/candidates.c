@@ -110,8 +110,8 @@ static bool admitted(pool *p, candidate *c)
 static void note_near(pool *p, const candidate *c, double sec)
 {
     if (!p->g->few_of || c->fits || c->share > SYN_FEW_NEAR) return;
-    if (p->near.sec <= 0 || sec < p->near.sec)
-        p->near = (struct syn_end){sec, pool_lead_of(p, c->space)};
+    if (!p->near.lead.mesh || sec < p->near.sec[1])
+        p->near = (struct syn_end){{HUGE_VAL, sec}, pool_lead_of(p, c->space)};
 }
 
 static void offer_paired(pool *p, candidate *c)

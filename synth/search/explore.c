@@ -187,24 +187,45 @@ static void without_puts(pool *p, int first, int n)
     if (vain && had) *vain = p->best.sec > better;
 }
 
-// One set of devices, the boards first .. first + n - 1, as if there were no others: what the best
-// of other sets takes is no reason to stop before ratios were moved.
-static void explore_alone(pool *p, int first, int n)
+// The best plans while others are searched as if there were none: what they take is no reason to
+// stop before ratios were moved.
+typedef struct others {
+    candidate best, paired;
+    double enough;
+} others;
+
+static others set_aside(pool *p)
 {
-    candidate best = p->best, paired = p->paired;
-    double enough = p->enough;
+    others x = {p->best, p->paired, p->enough};
     p->best = p->paired = (candidate){0};
     p->enough = 0;
+    p->aside[0] = x.best.arena;
+    p->aside[1] = x.paired.arena;
+    return x;
+}
+
+static void put_back(pool *p, const others *x)
+{
+    if (x->best.program && (!p->best.program || x->best.sec <= p->best.sec)) p->best = x->best;
+    if (x->paired.program && (!p->paired.program || x->paired.sec <= p->paired.sec))
+        p->paired = x->paired;
+    if (x->enough > 0) p->enough = p->enough > 0 ? fmin(x->enough, p->enough) : x->enough;
+    p->aside[0] = p->aside[1] = NULL;
+    pool_forget(p, NULL, NULL);
+}
+
+// One set of devices, the boards first .. first + n - 1, as if there were no others.
+static void explore_alone(pool *p, int first, int n)
+{
+    const others x = set_aside(p);
     p->alone = true;
-    p->aside[0] = best.arena;
-    p->aside[1] = paired.arena;
     for (int i = first; i < first + n; i++) {
         p->boards.p[i]->tried.n = 0;
         p->boards.p[i]->price = 0;
     }
     double before = p->work;
     explore_meshes(p, first, n);
-    bool behind = best.program && p->best.program && p->best.sec > SYN_ALONE_BEHIND * best.sec;
+    bool behind = x.best.program && p->best.program && p->best.sec > SYN_ALONE_BEHIND * x.best.sec;
     if (!p->g->few_of && !behind) {
         pool_discounts(p);
         be_thrifty(p, first, n);
@@ -213,11 +234,7 @@ static void explore_alone(pool *p, int first, int n)
     }
     if (behind) p->spared += 2 * (p->work - before); // about
     p->alone = false;
-    if (best.program && (!p->best.program || best.sec <= p->best.sec)) p->best = best;
-    if (paired.program && (!p->paired.program || paired.sec <= p->paired.sec)) p->paired = paired;
-    if (enough > 0) p->enough = p->enough > 0 ? fmin(enough, p->enough) : enough;
-    p->aside[0] = p->aside[1] = NULL;
-    pool_forget(p, NULL, NULL);
+    put_back(p, &x);
 }
 
 // What a set of fewer devices has come to.
@@ -341,8 +358,8 @@ static bool is_far(const pool *p, const set_boards *s, double far)
 }
 
 // A look at each set that is new; then the best of these as if the cluster were no more, so that a
-// device more is no loss.
-static void look_at_sets(dropping *d, int most)
+// device more is no loss: `least` of them, up to `most` while all searches took less than `work`.
+static void look_at_sets(dropping *d, int least, int most, double work)
 {
     pool *p = d->p;
     int first = d->n;
@@ -359,6 +376,7 @@ static void look_at_sets(dropping *d, int most)
     double far = p->g->few_of ? SYN_ALONE_FEW : SYN_ALONE_FAR;
     qsort(d->of + first, (size_t)(d->n - first), sizeof *d->of, faster_set);
     for (int i = first, done = 0; i < d->n && done < most && !pool_out_of_time(p); i++) {
+        if (done >= least && p->work > work) return;
         if (d->of[i].n == 0 || is_far(p, &d->of[i], far)) continue;
         explore_alone(p, d->of[i].first, d->of[i].n);
         done++;
@@ -380,11 +398,12 @@ static void drop_devices(pool *p)
     int alone = (int)(effort * SYN_ALONE_SETS),
         most = later ? 1 : 1 + (int)(effort * SYN_ALONE_NODES) / (ir_step_nodes(p->g) + 1),
         steps = later || pool_few_starts(p) || p->g->few_of ? 0 : SYN_CLIMB_STEPS;
-    look_at_sets(d, most < alone ? most : alone);
+    double light = later || p->g->few_of ? 0 : SYN_WORK_ALONE * syn_work(p->opt);
+    look_at_sets(d, most < alone ? most : alone, light > 0 ? alone : most, light);
     for (int step = 0; step < steps && p->best.program; step++) {
         double before = p->best.sec;
         pool_add_neighbours(&d->sets, p->best.program->mesh);
-        look_at_sets(d, SYN_ALONE_NEAR);
+        look_at_sets(d, SYN_ALONE_NEAR, SYN_ALONE_NEAR, 0);
         if (p->best.sec > before * (1 - SYN_SAME_PLACE)) return;
     }
 }
@@ -469,7 +488,7 @@ static bool slow_on_the_leading_set(pool *p)
     dropping *d = HB_NEW(p->arena, dropping);
     *d = (dropping){.p = p, .sets = {.p = p, .n = 1, .most = 1}};
     d->sets.keep[0] = hb_copy(p->arena, keep, sizeof *keep * (size_t)p->m->cluster->n_ranks);
-    look_at_sets(d, 1);
+    look_at_sets(d, 1, 1, 0);
     return !p->best.program || p->best.sec > SYN_VARIANT_SLOW * p->opt->known->best;
 }
 
@@ -491,6 +510,38 @@ static bool is_behind(const pool *p)
 {
     const syn_known_sets *k = p->opt->known;
     return !p->best.program || (k && k->best > 0 && p->best.sec > SYN_ENDS_BEHIND * k->best);
+}
+
+static void follow_lead(pool *p, const syn_lead *lead)
+{
+    pool_follow_lead(p, lead);
+    pool_discounts(p);
+    if (!is_behind(p)) pool_polish(p);
+}
+
+// Other leads: few layers tell roughly which is best, the first plan at each much better. So those
+// whose first plans are near the best so far are followed, as if there were no others, the nearest
+// first.
+static void follow_other_leads(pool *p, const syn_lead *first)
+{
+    double sec[SYN_LEADS];
+    int n = 0;
+    for (const syn_lead *lead = first; lead && n < SYN_LEADS; lead = lead->next)
+        sec[n++] = pool_out_of_time(p) ? HUGE_VAL : pool_look_at_lead(p, lead);
+    for (int done = 0; done < SYN_LEADS_FOLLOWED && !pool_out_of_time(p); done++) {
+        const syn_lead *next = NULL;
+        int at = 0, i = 0;
+        for (const syn_lead *lead = first; i < n; lead = lead->next, i++)
+            if (sec[i] < SYN_LEAD_NEAR * pool_best_known(p) && (!next || sec[i] < sec[at])) {
+                next = lead;
+                at = i;
+            }
+        if (!next) return;
+        sec[at] = HUGE_VAL;
+        const others x = set_aside(p);
+        follow_lead(p, next);
+        put_back(p, &x);
+    }
 }
 
 void pool_explore(pool *p)
@@ -518,10 +569,9 @@ void pool_explore(pool *p)
     p->far_ahead = false;
     p->boards.n = p->n_whole; // without those of fewer devices, if this is not the first time
     if (o->lead) {
-        pool_follow_lead(p, o->lead);
-        pool_discounts(p);
-        if (!is_behind(p)) pool_polish(p);
-        pool_try_baselines(p);
+        follow_lead(p, o->lead);
+        pool_try_baselines(p); // on its meshes alone
+        follow_other_leads(p, o->lead->next);
         pool_pair_rounds(p);
         return;
     }

@@ -21,12 +21,19 @@ static bool same_place(const ending *x, const ending *y)
                0;
 }
 
+// Is there work left for what is not the best among few layers?
+static bool is_light(const planner *p)
+{
+    return p->effort->work <= SYN_WORK_NEAR * syn_work(p->o);
+}
+
 // Of endings that may be the best, the one that promises most, of plans without pairs or with them.
 // Not one on the same devices with as many chunks as one before. Where the whole takes longer than
-// promised, one that promises nearly as much as was found may do better.
+// promised, or there is work left, one that promises nearly as much as was found may do better.
 static ending *next_ending(const planner *whole, planner *few, const bool *done, bool paired)
 {
-    bool kept = planner_fits(whole) && whole->plain_sec <= few->plain_sec * SYN_PROMISE;
+    bool kept =
+        planner_fits(whole) && whole->plain_sec <= few->plain_sec * SYN_PROMISE && !is_light(whole);
     double gain = kept ? 1 + SYN_WISH_GAIN : 1 - SYN_WISH_GAIN, beat = planner_to_beat(whole);
     if (paired) gain = 1 + SYN_FEWER_WORTH;
     if (paired && whole->any && whole->best.status == SYN_OK)
@@ -34,15 +41,14 @@ static ending *next_ending(const planner *whole, planner *few, const bool *done,
     ending *next = NULL;
     for (int i = 0; i < few->endings.n; i++) {
         ending *e = &few->endings.p[i];
-        bool skip = done[i] || e->paired != paired;
-        skip = skip || e->sec * gain > beat;
+        bool skip = done[i] || !isfinite(e->sec[paired]) || e->sec[paired] * gain > beat;
         for (int k = 0; k < few->endings.n && !skip; k++) {
             const ending *x = &few->endings.p[k];
-            skip = done[k] && x->paired == paired && x->chunks == e->chunks &&
+            skip = done[k] && isfinite(x->sec[paired]) && x->chunks == e->chunks &&
                    x->lead.memory_first == e->lead.memory_first && same_place(x, e) &&
-                   (!paired || x->sec == e->sec);
+                   (!paired || x->sec[1] == e->sec[1]);
         }
-        if (!skip && (!next || e->sec < next->sec)) next = e;
+        if (!skip && (!next || e->sec[paired] < next->sec[paired])) next = e;
     }
     return next;
 }
@@ -142,19 +148,47 @@ static void keep_more(planner *p, const syn_lead *lead)
         (void)keep_last(p, again, less, lead);
 }
 
+static bool same_variant(const planner *few, const ending *x, const ending *e)
+{
+    return x->chunks == e->chunks && memcmp(x->again, e->again, (size_t)few->step->n_blocks) == 0;
+}
+
 // Is an ending that is done of the same variant?
 static bool planned_before(const planner *few, const bool *done, const ending *e)
 {
     for (int i = 0; i < few->endings.n; i++) {
         const ending *x = &few->endings.p[i];
-        bool same = memcmp(x->again, e->again, (size_t)few->step->n_blocks) == 0;
-        if (x != e && done[i] && x->chunks == e->chunks && same) return true;
+        if (x != e && done[i] && same_variant(few, x, e)) return true;
     }
     return false;
 }
 
-// Endings, planned whole. The one that led to the best plan; NULL: none did.
-static const ending *plan_endings(planner *p, planner *few)
+// The lead of an ending, and behind it those of the same variant on other meshes, as they promise.
+static const syn_lead *leads_of(const planner *p, const planner *few, const ending *e)
+{
+    syn_lead *list = hb_copy(p->a, &e->lead, sizeof e->lead);
+    for (int i = 0; i < few->endings.n; i++) {
+        const ending *x = &few->endings.p[i];
+        bool other = x != e && same_variant(few, x, e) && !same_place(x, e) &&
+                     x->lead.memory_first == e->lead.memory_first && isfinite(x->sec[0]);
+        if (!other) continue;
+        syn_lead *lead = hb_copy(p->a, &x->lead, sizeof x->lead);
+        lead->next = list->next;
+        list->next = lead;
+    }
+    return list;
+}
+
+// The blocks that an ending computes again, of the whole.
+static void blocks_of(const planner *p, const planner *few, const ending *e, bool *again)
+{
+    for (int b = 0; b < p->step->n_blocks; b++)
+        again[b] = e->again[few->step->few_of[b]];
+}
+
+// Endings, planned whole: those of plans without pairs, then those of plans with them. The one that
+// led to the best plan; NULL: none did. *of_paired: it is one of the latter.
+static const ending *plan_endings(planner *p, planner *few, bool *of_paired)
 {
     const ending *led = NULL;
     bool *done = HB_ARRAY(p->a, bool, few->endings.n + 1);
@@ -164,10 +198,13 @@ static const ending *plan_endings(planner *p, planner *few)
             ending *e = next_ending(p, few, done, paired);
             if (!e) break;
             done[e - few->endings.p] = true;
-            for (int b = 0; b < p->step->n_blocks; b++)
-                again[b] = e->again[few->step->few_of[b]];
+            blocks_of(p, few, e, again);
             p->beside = p->best.status == SYN_OK && planned_before(few, done, e);
-            if (planner_plan(p, e->chunks, p->o->again ? p->o->again : again, &e->lead)) led = e;
+            const syn_lead *lead = is_light(p) && !p->beside ? leads_of(p, few, e) : &e->lead;
+            if (planner_plan(p, e->chunks, p->o->again ? p->o->again : again, lead)) {
+                led = e;
+                *of_paired = paired;
+            }
             p->beside = false;
         }
     return led;
@@ -181,6 +218,41 @@ static void plan_without_lead(planner *p)
     p->beside = true;
     planner_plan(p, planner_chunks(p->plain->g), planner_again(p), NULL);
     p->beside = false;
+}
+
+// Behind a plan with blocks computed again that an ending led to: more of them, or fewer.
+static void plan_other_blocks(planner *p, planner *few, const ending *e)
+{
+    p->beside = p->plain_sec <= e->sec[0] * SYN_PROMISE;
+    if (p->beside)
+        keep_more(p, &e->lead);
+    else
+        all_again(p, few, e);
+    p->beside = false;
+}
+
+// How many of its blocks a plan keeps is found behind its ending alone, and few layers promise
+// nothing of that. So where the best plan computes none again, the best ending that does is
+// followed to where that leads, if it is near.
+static void plan_with_blocks(planner *p, planner *few)
+{
+    const ending *next = NULL;
+    bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
+    double beat = planner_to_beat(p);
+    for (int i = 0; i < few->endings.n; i++) {
+        const ending *e = &few->endings.p[i];
+        bool near = e->sec[0] * (1 - SYN_BLOCKS_GAIN) < beat && (!next || e->sec[0] < next->sec[0]);
+        if (near && planner_count(few, e->again) > 0) next = e;
+    }
+    if (!next || planner_is_over(p) || planner_is_tired(p, SYN_WORK_WHOLE)) return;
+    planner own = planner_of(p->a, p->step, p->m, p->o);
+    own.effort = p->effort;
+    own.begin = p->begin;
+    own.beside = true;
+    blocks_of(p, few, next, again);
+    planner_plan(&own, next->chunks, again, &next->lead);
+    if (planner_fits(&own)) plan_other_blocks(&own, few, next);
+    (void)planner_take_over(p, &own, SYN_SAME_PLACE);
 }
 
 // The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
@@ -205,16 +277,15 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     p->spent += few.spent;
     p->hopeless = few.hopeless;
     if (p->hopeless) return false;
-    const ending *led = plan_endings(p, &few);
-    if (led && !led->paired) plan_without_lead(p);
-    if (led && !asked && !led->paired && p->plain->g->recomputed.n > 0) {
+    bool paired = false;
+    const ending *led = plan_endings(p, &few, &paired);
+    if (led && !paired) plan_without_lead(p);
+    if (led && !asked && !paired) {
         const ending e = *led;
-        p->beside = p->plain_sec <= e.sec * SYN_PROMISE;
-        if (p->beside)
-            keep_more(p, &e.lead);
+        if (p->plain->g->recomputed.n > 0)
+            plan_other_blocks(p, &few, &e);
         else
-            all_again(p, &few, &e);
-        p->beside = false;
+            plan_with_blocks(p, &few);
     }
     p->kept = planner_fits(p) && planner_fits(&few) && p->plain_sec <= few.plain_sec * SYN_PROMISE;
     return !p->kept && !wary && short_of_workspace(&few);

@@ -47,7 +47,8 @@ static void finish_best(pool *p)
 int pool_meshes_to_finish(const pool *p)
 {
     int most = SYN_FINISH_NODES / (ir_step_nodes(p->g) + 1);
-    if (p->g->few_of || p->doubtful || p->opt->brief) return 0;
+    if (p->doubtful || p->opt->brief) return 0;
+    if (p->g->few_of) return SYN_FINISHED_FEW;
     return most < SYN_FINISHED ? most : SYN_FINISHED;
 }
 
@@ -215,8 +216,10 @@ void pool_finish_meshes(pool *p)
     early = early || light;
     double near = p->best.priced ? SYN_FINISH_FAR_LIGHT : SYN_FIX_FIRST_NEAR,
            far = light ? SYN_FIX_FIRST_FAR : SYN_FINISH_FAR;
-    // Where memory costs much another variant of the step will do better.
-    if (!light && p->best.sec > far * p->quickest) n = 0;
+    // Where memory costs much another variant of the step will do better; among few layers, where
+    // it costs anything.
+    bool costs = p->g->few_of ? p->best.priced : !light && p->best.sec > far * p->quickest;
+    if (costs) n = 0;
     for (int i = 0; i < n && !pool_out_of_time(p); i++) {
         const candidate best = p->best;
         double than = early ? before : pool_best_known(p), done = p->work;

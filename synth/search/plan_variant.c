@@ -125,12 +125,17 @@ static syn_lead copy_of_lead(hb_arena *a, const syn_lead *lead)
 static void note_ending(planner *p, int64_t chunks, const bool *again, const syn_result *r)
 {
     const bool *own = hb_copy(p->a, again, (size_t)p->step->n_blocks + 1);
-    double far = SYN_OTHER_FAR * (r->end.sec > 0 ? r->end.sec : r->predicted_sec);
-    const struct syn_end *end[] = {&r->end, &r->other_end, &r->paired_end, &r->near_end};
-    for (int i = 0; i < 4; i++)
-        if (end[i]->sec > 0 && end[i]->sec < far)
+    double far = SYN_OTHER_FAR * (r->end.lead.mesh ? r->end.sec[0] : r->predicted_sec);
+    const struct syn_end *end[3 + SYN_OTHER_ENDS] = {&r->end, &r->paired_end, &r->near_end};
+    for (int i = 0; i < SYN_OTHER_ENDS; i++)
+        end[3 + i] = &r->other_end[i];
+    for (int i = 0; i < 3 + SYN_OTHER_ENDS; i++)
+        if (end[i]->lead.mesh && fmin(end[i]->sec[0], end[i]->sec[1]) < far)
             HB_PUSH(p->a, &p->endings,
-                    (ending){chunks, own, end[i]->sec, copy_of_lead(p->a, &end[i]->lead), i >= 2});
+                    (ending){.chunks = chunks,
+                             .again = own,
+                             .sec = {end[i]->sec[0], end[i]->sec[1]},
+                             .lead = copy_of_lead(p->a, &end[i]->lead)});
 }
 
 static void note_old(planner *p, const syn_result *r, double plain)

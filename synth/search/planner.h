@@ -30,9 +30,8 @@ typedef struct wish {
 typedef struct ending {
     int64_t chunks;
     const bool *again;
-    double sec;
+    double sec[2]; // of plans without pairs, with them; HUGE_VAL: none
     syn_lead lead;
-    bool paired; // sec is of a plan with pairs
 } ending;
 
 // What planning a variant has come to.
@@ -156,5 +155,8 @@ void planner_sets(planner *p);
 // Each number of micro-batches, on all devices and on a set of them, has a share of the work first;
 // then what these turns left is planned.
 void planner_rest(planner *p);
+// What another planner of the step found, on some devices or of one variant, if it takes so much
+// less, a share. Whether it does.
+bool planner_take_over(planner *p, const planner *some, double worth);
 
 #endif

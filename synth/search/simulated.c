@@ -132,8 +132,7 @@ double pool_taken(const pool *p, const syn_program *prog)
 
 double pool_least_waits(const pool *p)
 {
-    bool small = ir_step_nodes(p->g) <= SYN_MANY_NODES && !p->g->few_of;
-    return small ? SYN_HIDE_LITTLE : SYN_HIDE_WAITS;
+    return p->g->few_of ? SYN_HIDE_WAITS : SYN_HIDE_LITTLE;
 }
 
 // Do its collectives take so much from computing that in other forms it may be the best? Few layers

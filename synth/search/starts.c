@@ -396,9 +396,9 @@ static board *lead_board(pool *p, const syn_lead *lead)
     hb_bug("a board of the lead", __FILE__, __LINE__);
 }
 
-void pool_follow_lead(pool *p, const syn_lead *lead)
+// The first plan at a lead; false: there is none, or it was there before.
+static bool lead_plan(pool *p, const syn_lead *lead, candidate *first)
 {
-    candidate first;
     p->b = lead_board(p, lead);
     double *weight =
         hb_copy(p->arena, lead->weight, sizeof *weight * (size_t)p->b->mesh->n_classes);
@@ -406,8 +406,21 @@ void pool_follow_lead(pool *p, const syn_lead *lead)
     p->b->price = lead->price;
     set_lead_cuts(p, lead);
     p->b->tried.n = 0;
-    if (!tried_before(p) && pool_search_within_memory(p, &o, NULL, &first))
-        pool_alternate(p, SYN_STARTING_COMPUTE, &first, 0);
+    return !tried_before(p) && pool_search_within_memory(p, &o, NULL, first);
+}
+
+double pool_look_at_lead(pool *p, const syn_lead *lead)
+{
+    candidate first;
+    bool fits = lead_plan(p, lead, &first) && first.fits;
+    pool_forget(p, NULL, NULL);
+    return fits ? first.sec : HUGE_VAL;
+}
+
+void pool_follow_lead(pool *p, const syn_lead *lead)
+{
+    candidate first;
+    if (lead_plan(p, lead, &first)) pool_alternate(p, SYN_STARTING_COMPUTE, &first, 0);
     if (lead->strategy != SYN_AUTO) pool_propose_one(p, lead->strategy);
     pool_forget(p, NULL, NULL);
 }

@@ -18,8 +18,10 @@ double pool_glance(pool *p);
 void pool_alternate(pool *p, syn_starting_ratio starting, const candidate *first, double best);
 // Everything from one starting ratio on p->b.
 void pool_follow(pool *p, syn_starting_ratio starting);
-// From where the search among few layers ended.
+// From where the search among few layers ended: everything, or the first plan alone, whose seconds
+// that gives; HUGE_VAL: none that fits.
 void pool_follow_lead(pool *p, const syn_lead *lead);
+double pool_look_at_lead(pool *p, const syn_lead *lead);
 // Plans that the simulator may like better than the additive model does: communication, which may
 // hide or stand beside matmuls, at a discount. In a large graph the larger one, if the step waits
 // for any; in a small one that, too, where memory has no price.

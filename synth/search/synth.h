@@ -63,11 +63,11 @@ typedef struct syn_result {
     } what_if[2 * CL_MAX_CLASSES + 2];
     int n_what_if;
     // Among few layers: where the search ended without pairs, where the fastest plan with pairs
-    // lies, the fastest on other devices, and a faster one that nearly fits.
+    // lies, unless it is there, a faster one that nearly fits, and the fastest on other meshes.
     struct syn_end {
-        double sec; // 0: there is none, or it is one before
-        syn_lead lead;
-    } end, paired_end, other_end, near_end;
+        double sec[2]; // of plans without pairs, with them; HUGE_VAL: none
+        syn_lead lead; // mesh NULL: there is no such end
+    } end, paired_end, near_end, other_end[SYN_OTHER_ENDS];
     const struct syn_space *space; // the search that found the program: for syn_explain
     double space_value;
     int n_solved, n_states; // searches, and states of the largest

@@ -461,9 +461,13 @@ static bool same_again(pool *p)
            fabs(lead->sec - k->same_leads) <= SYN_ROUNDING * k->same_leads;
 }
 
-static struct syn_end end_of(pool *p, const candidate *c)
+// Where the best plan lies (paired: the best with pairs), and what is known of that place.
+static struct syn_end end_of(pool *p, bool paired)
 {
-    return (struct syn_end){c->sec, pool_lead_of(p, c->space)};
+    const candidate *best = &p->best, *c = paired ? &p->paired : best;
+    double plain = best->program && best->space == c->space ? best->sec : HUGE_VAL,
+           with = p->paired.program && p->paired.space == c->space ? p->paired.sec : HUGE_VAL;
+    return (struct syn_end){{plain, with}, pool_lead_of(p, c->space)};
 }
 
 // Among few layers, far behind, and where the plan is known, the search ends with the plan that
@@ -491,16 +495,19 @@ static void end_unfinished(pool *p, syn_result *r)
     r->plain_sec = p->best.program ? p->best.sec : HUGE_VAL;
     r->space = lead->space;
     if (!p->g->few_of) return;
-    if (p->best.program) r->end = end_of(p, &p->best);
+    if (p->best.program) r->end = end_of(p, false);
     if (p->paired.program && (!p->best.program || p->paired.space != p->best.space))
-        r->paired_end = end_of(p, &p->paired);
-    if (p->near.sec > 0 && p->near.sec < lead->sec) r->near_end = p->near;
+        r->paired_end = end_of(p, true);
+    if (p->near.lead.mesh && p->near.sec[1] < lead->sec) r->near_end = p->near;
     const syn_mesh *mesh = (p->best.program ? &p->best : lead)->space->mesh;
-    for (int i = 0; i < p->boards.n; i++) {
+    for (int i = 0, n = 0; i < p->boards.n; i++) {
         const board *b = p->boards.p[i];
-        if (b->best <= 0 || pool_same_ranks(b->mesh, mesh)) continue;
-        if (r->other_end.sec > 0 && b->best >= r->other_end.sec) continue;
-        r->other_end = (struct syn_end){b->best, b->lead};
+        bool same = b->mesh->n_axes == mesh->n_axes && pool_same_ranks(b->mesh, mesh);
+        if (b->best <= 0 || same) continue;
+        int at = n < SYN_OTHER_ENDS ? n++ : n;
+        for (; at > 0 && r->other_end[at - 1].sec[0] > b->best; at--)
+            if (at < SYN_OTHER_ENDS) r->other_end[at] = r->other_end[at - 1];
+        if (at < SYN_OTHER_ENDS) r->other_end[at] = (struct syn_end){{b->best, HUGE_VAL}, b->lead};
     }
 }
 

@@ -289,13 +289,21 @@ static void plan_near_ones(planner *p, double most_share)
     if (p->plain != before) give_up(p);
 }
 
-// Other numbers had the work: a short search of those from k on, until two in a row gain nothing.
+// Other numbers had the work: a short search of those from k on, until two in a row gain nothing,
+// neither on the best plan nor on the number before; one that does not fit, but would be quicker,
+// is no such number.
 static void glance(planner *p, const leanings *x, int64_t k)
 {
+    double before = 0;
     p->most_work = SYN_WORK_GLANCE * syn_work(p->o);
-    int vain = 0;
-    for (; k > 0 && vain < 2; k = divisor(p, 2 * k, 1))
-        vain = planner_plan(p, k, x->least, NULL) ? 0 : vain + 1;
+    for (int vain = 0; k > 0 && vain < 2; k = divisor(p, 2 * k, 1)) {
+        bool better = planner_plan(p, k, x->least, NULL),
+             falls = p->last.sec < before * (1 - SYN_WISH_GAIN),
+             hopes = isinf(p->last.sec) && p->last.quickest > 0 &&
+                     p->last.quickest < planner_to_beat(p) * (1 - SYN_WISH_GAIN);
+        vain = better || falls || hopes ? 0 : vain + 1;
+        before = p->last.sec;
+    }
     p->most_work = 0;
 }
 
@@ -423,8 +431,7 @@ static void set_done(planner *p, uint64_t key)
             if (p->known[order].set.p[i].key == key) p->known[order].set.p[i].done = true;
 }
 
-// What was found on some devices, if it takes so much less, a share.
-static bool take_over(planner *p, const planner *some, double worth)
+bool planner_take_over(planner *p, const planner *some, double worth)
 {
     p->spent += some->spent;
     for (int i = 0; i < some->endings.n; i++)
@@ -466,7 +473,7 @@ static void plan_nearest_sets(planner *p)
                           .all = p,
                           .bar = planner_fits(p) ? p->plain_sec : 0};
         planner_variants(some);
-        vain = take_over(p, some, SYN_SET_WORTH) ? 0 : vain + 1;
+        vain = planner_take_over(p, some, SYN_SET_WORTH) ? 0 : vain + 1;
         HB_PUSH(p->a, &p->alone, some);
     }
 }
@@ -493,7 +500,7 @@ static void plan_leading_set(planner *p)
         some->begin = p->begin;
         planner_variants(some);
         planner_sets(some);
-        (void)take_over(p, some, SYN_SAME_PLACE);
+        (void)planner_take_over(p, some, SYN_SAME_PLACE);
     }
 }
 
@@ -513,6 +520,6 @@ void planner_rest(planner *p)
         some->bar = planner_fits(p) ? p->plain_sec : 0;
         some->spent = 0;
         pursue_later(some);
-        (void)take_over(p, some, SYN_SET_WORTH);
+        (void)planner_take_over(p, some, SYN_SET_WORTH);
     }
 }

@@ -23,9 +23,10 @@ typedef struct syn_lead {
     const struct syn_mesh *mesh;             // on which devices, on one axis or two
     const struct syn_partitions *partitions; // its cuts, of the folded step's sets
     const double *weight;                    // by class of the mesh
-    double price;          // on memory: seconds for a full one of each class; 0: none
-    bool memory_first;     // as the search was that ended there
-    syn_strategy strategy; // whose plan it was
+    double price;                // on memory: seconds for a full one of each class; 0: none
+    bool memory_first;           // as the search was that ended there
+    syn_strategy strategy;       // whose plan it was
+    const struct syn_lead *next; // another one, which is looked at, too; NULL: none
 } syn_lead;
 
 // Weight gradients of a stage: among the others, behind them (which are sent first), or as a part
