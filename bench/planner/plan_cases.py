@@ -28,6 +28,9 @@ CASES = [
     # deep, where memory costs much: equal layers, layers of growing width
     case("gpt40", "v100x2-p100x6", 14975, why="memory"),
     case("gpt40", "a100x2-v100x2", 15924, why="memory"),
+    case("gpt64", "a100x2-v100x2", 2978, why="memory"),
+    case("llama24", "a100x2-v100x2", 9588, why="memory"),
+    case("bert24", "h8a16", 184.7, why="subsets"),
     case("gptg48", "v100x2-p100x6", 30487, why="layers that all differ"),
     case("gptg48", "hap-paper", 11015, why="layers that all differ"),
     # one more device
@@ -39,7 +42,7 @@ CASES = [
     case("br16v", "laptop2x2", why="a ratio LP that stalls"),
     case("moe6b", "v2x4", options="--mesh machine --micro-batches 8", why="certificate"),
     case("bert-hap", "mono1_11_0"),
-    case("gptv96", "gpu64", why="layers that all differ"),
+    case("gptv96", "gpu64", 6334, why="layers that all differ"),
     case("dense12", "laptop", why="dense skips"),
     case("gpt2-xl", "a100x2-v100x2"),
     case("gpt24", "alldiff32", why="many device classes"),

@@ -50,6 +50,9 @@ def graph_path(name, scratch):
 
 
 def cluster_path(name):
+    """Of a named case, of a sample, or the path itself."""
+    if os.path.isabs(name):
+        return name
     own = f"{HERE}/cases/{name}.yaml"
     return own if os.path.exists(own) else f"{ROOT}/clusters/{name}.yaml"
 

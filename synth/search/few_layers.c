@@ -27,28 +27,41 @@ static bool is_light(const planner *p)
     return p->effort->work <= SYN_WORK_NEAR * syn_work(p->o);
 }
 
-// Of endings that may be the best, the one that promises most, of plans without pairs or with them.
-// Not one on the same devices with as many chunks as one before. Where the whole takes longer than
-// promised, or there is work left, one that promises nearly as much as was found may do better.
-static ending *next_ending(const planner *whole, planner *few, const bool *done, bool paired)
+// What an ending promises. How many blocks a plan keeps is found behind it: few layers know no more
+// than shares of them.
+static double promise_of(const planner *few, const ending *e, bool paired)
+{
+    return e->sec[paired] * (planner_count(few, e->again) > 0 ? 1 - SYN_BLOCKS_GAIN : 1);
+}
+
+// Of the first n endings one that may be the best, that which promises most, of plans without pairs
+// or with them. Not one on the same devices with as many chunks as one before. Where the whole
+// takes longer than promised, or there is work left, one that promises nearly as much as was found
+// may do better. -1: none.
+static int next_ending(const planner *whole, const planner *few, const bool *done, int n,
+                       bool paired)
 {
     bool kept =
         planner_fits(whole) && whole->plain_sec <= few->plain_sec * SYN_PROMISE && !is_light(whole);
-    double gain = kept ? 1 + SYN_WISH_GAIN : 1 - SYN_WISH_GAIN, beat = planner_to_beat(whole);
+    double gain = kept ? 1 + SYN_WISH_GAIN : 1 - SYN_WISH_GAIN, beat = planner_to_beat(whole),
+           least = HUGE_VAL;
     if (paired) gain = 1 + SYN_FEWER_WORTH;
     if (paired && whole->any && whole->best.status == SYN_OK)
         beat = fmin(beat, whole->best.predicted_sec);
-    ending *next = NULL;
-    for (int i = 0; i < few->endings.n; i++) {
-        ending *e = &few->endings.p[i];
-        bool skip = done[i] || !isfinite(e->sec[paired]) || e->sec[paired] * gain > beat;
-        for (int k = 0; k < few->endings.n && !skip; k++) {
+    int next = -1;
+    for (int i = 0; i < n; i++) {
+        const ending *e = &few->endings.p[i];
+        double sec = promise_of(few, e, paired);
+        bool skip = done[i] || !isfinite(sec) || sec * gain > beat;
+        for (int k = 0; k < n && !skip; k++) {
             const ending *x = &few->endings.p[k];
             skip = done[k] && isfinite(x->sec[paired]) && x->chunks == e->chunks &&
                    x->lead.memory_first == e->lead.memory_first && same_place(x, e) &&
                    (!paired || x->sec[1] == e->sec[1]);
         }
-        if (!skip && (!next || e->sec[paired] < next->sec[paired])) next = e;
+        if (skip || sec >= least) continue;
+        least = sec;
+        next = i;
     }
     return next;
 }
@@ -153,14 +166,13 @@ static bool same_variant(const planner *few, const ending *x, const ending *e)
     return x->chunks == e->chunks && memcmp(x->again, e->again, (size_t)few->step->n_blocks) == 0;
 }
 
-// Is an ending that is done of the same variant?
-static bool planned_before(const planner *few, const bool *done, const ending *e)
+// Is one of the first n endings that are done of the same variant?
+static bool planned_before(const planner *few, const bool *done, int n, const ending *e)
 {
-    for (int i = 0; i < few->endings.n; i++) {
-        const ending *x = &few->endings.p[i];
-        if (x != e && done[i] && same_variant(few, x, e)) return true;
-    }
-    return false;
+    bool is = false;
+    for (int i = 0; i < n; i++)
+        is = is || (done[i] && same_variant(few, &few->endings.p[i], e));
+    return is;
 }
 
 // The lead of an ending, and behind it those of the same variant on other meshes, as they promise.
@@ -169,7 +181,7 @@ static const syn_lead *leads_of(const planner *p, const planner *few, const endi
     syn_lead *list = hb_copy(p->a, &e->lead, sizeof e->lead);
     for (int i = 0; i < few->endings.n; i++) {
         const ending *x = &few->endings.p[i];
-        bool other = x != e && same_variant(few, x, e) && !same_place(x, e) &&
+        bool other = same_variant(few, x, e) && !same_place(x, e) &&
                      x->lead.memory_first == e->lead.memory_first && isfinite(x->sec[0]);
         if (!other) continue;
         syn_lead *lead = hb_copy(p->a, &x->lead, sizeof x->lead);
@@ -184,30 +196,6 @@ static void blocks_of(const planner *p, const planner *few, const ending *e, boo
 {
     for (int b = 0; b < p->step->n_blocks; b++)
         again[b] = e->again[few->step->few_of[b]];
-}
-
-// Endings, planned whole: those of plans without pairs, then those of plans with them. The one that
-// led to the best plan; NULL: none did. *of_paired: it is one of the latter.
-static const ending *plan_endings(planner *p, planner *few, bool *of_paired)
-{
-    const ending *led = NULL;
-    bool *done = HB_ARRAY(p->a, bool, few->endings.n + 1);
-    bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
-    for (int paired = 0; paired < 2; paired++)
-        for (int n = 0; n < SYN_ENDINGS - paired; n++) {
-            ending *e = next_ending(p, few, done, paired);
-            if (!e) break;
-            done[e - few->endings.p] = true;
-            blocks_of(p, few, e, again);
-            p->beside = p->best.status == SYN_OK && planned_before(few, done, e);
-            const syn_lead *lead = is_light(p) && !p->beside ? leads_of(p, few, e) : &e->lead;
-            if (planner_plan(p, e->chunks, p->o->again ? p->o->again : again, lead)) {
-                led = e;
-                *of_paired = paired;
-            }
-            p->beside = false;
-        }
-    return led;
 }
 
 // A lead is a way into memory that few layers found, each of which stands for several. Where memory
@@ -231,28 +219,28 @@ static void plan_other_blocks(planner *p, planner *few, const ending *e)
     p->beside = false;
 }
 
-// How many of its blocks a plan keeps is found behind its ending alone, and few layers promise
-// nothing of that. So where the best plan computes none again, the best ending that does is
-// followed to where that leads, if it is near.
-static void plan_with_blocks(planner *p, planner *few)
+// Endings, planned whole: those of plans without pairs, each with what it leads to, then those of
+// plans with them.
+static void plan_endings(planner *p, planner *few)
 {
-    const ending *next = NULL;
+    int all = few->endings.n; // other blocks have endings of their own
+    bool *done = HB_ARRAY(p->a, bool, all + 1);
     bool *again = HB_ARRAY(p->a, bool, p->step->n_blocks + 1);
-    double beat = planner_to_beat(p);
-    for (int i = 0; i < few->endings.n; i++) {
-        const ending *e = &few->endings.p[i];
-        bool near = e->sec[0] * (1 - SYN_BLOCKS_GAIN) < beat && (!next || e->sec[0] < next->sec[0]);
-        if (near && planner_count(few, e->again) > 0) next = e;
-    }
-    if (!next || planner_is_over(p) || planner_is_tired(p, SYN_WORK_WHOLE)) return;
-    planner own = planner_of(p->a, p->step, p->m, p->o);
-    own.effort = p->effort;
-    own.begin = p->begin;
-    own.beside = true;
-    blocks_of(p, few, next, again);
-    planner_plan(&own, next->chunks, again, &next->lead);
-    if (planner_fits(&own)) plan_other_blocks(&own, few, next);
-    (void)planner_take_over(p, &own, SYN_SAME_PLACE);
+    for (int paired = 0; paired < 2; paired++)
+        for (int n = 0; n < SYN_ENDINGS - paired; n++) {
+            int next = next_ending(p, few, done, all, paired);
+            if (next < 0) break;
+            const ending e = few->endings.p[next];
+            blocks_of(p, few, &e, again);
+            p->beside = p->best.status == SYN_OK && planned_before(few, done, all, &e);
+            done[next] = true;
+            const syn_lead *lead = is_light(p) && !p->beside ? leads_of(p, few, &e) : &e.lead;
+            bool led = planner_plan(p, e.chunks, p->o->again ? p->o->again : again, lead);
+            p->beside = false;
+            if (!led || paired) continue;
+            plan_without_lead(p);
+            if (!p->o->again && p->plain->g->recomputed.n > 0) plan_other_blocks(p, few, &e);
+        }
 }
 
 // The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
@@ -277,16 +265,7 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     p->spent += few.spent;
     p->hopeless = few.hopeless;
     if (p->hopeless) return false;
-    bool paired = false;
-    const ending *led = plan_endings(p, &few, &paired);
-    if (led && !paired) plan_without_lead(p);
-    if (led && !asked && !paired) {
-        const ending e = *led;
-        if (p->plain->g->recomputed.n > 0)
-            plan_other_blocks(p, &few, &e);
-        else
-            plan_with_blocks(p, &few);
-    }
+    plan_endings(p, &few);
     p->kept = planner_fits(p) && planner_fits(&few) && p->plain_sec <= few.plain_sec * SYN_PROMISE;
     return !p->kept && !wary && short_of_workspace(&few);
 }

@@ -88,7 +88,8 @@ bool planner_is_over(const planner *p)
 
 bool planner_is_tired(const planner *p, double share)
 {
-    bool is = (planner_fits(p) || p->bar > 0) && p->effort->work > share * syn_work(p->o);
+    bool is =
+        (planner_fits(p) || p->bar > 0) && p->effort->work > share * SYN_WORK_ALL * syn_work(p->o);
     if (is) p->effort->cut_short = true;
     return is;
 }

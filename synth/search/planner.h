@@ -155,8 +155,5 @@ void planner_sets(planner *p);
 // Each number of micro-batches, on all devices and on a set of them, has a share of the work first;
 // then what these turns left is planned.
 void planner_rest(planner *p);
-// What another planner of the step found, on some devices or of one variant, if it takes so much
-// less, a share. Whether it does.
-bool planner_take_over(planner *p, const planner *some, double worth);
 
 #endif

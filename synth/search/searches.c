@@ -363,7 +363,7 @@ bool pool_search_within_memory(pool *p, const search_options *options, const can
     else if (high >= usual)
         halves = high == usual ? 1 : 2;
     else if (high > 0 && out->sec > SYN_PRICE_DEAR * step)
-        halves = 2;
+        halves = 3;
     if (is_auto) p->b->price = high;
     for (int half = 0; half < halves && high > 0 && !pool_out_of_time(p); half++) {
         if (p->best.program && out->sec > SYN_HOPELESS * p->best.sec) break;

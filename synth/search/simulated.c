@@ -132,7 +132,10 @@ double pool_taken(const pool *p, const syn_program *prog)
 
 double pool_least_waits(const pool *p)
 {
-    return p->g->few_of ? SYN_HIDE_WAITS : SYN_HIDE_LITTLE;
+    int n = ir_step_nodes(p->g);
+    // Between these two searches take long, and states are fixed behind them all the same.
+    bool little = n <= SYN_MANY_NODES || n > SYN_LARGE;
+    return little && !p->g->few_of ? SYN_HIDE_LITTLE : SYN_HIDE_WAITS;
 }
 
 // Do its collectives take so much from computing that in other forms it may be the best? Few layers

@@ -431,7 +431,8 @@ static void set_done(planner *p, uint64_t key)
             if (p->known[order].set.p[i].key == key) p->known[order].set.p[i].done = true;
 }
 
-bool planner_take_over(planner *p, const planner *some, double worth)
+// What was found on some devices, if it takes so much less, a share.
+static bool take_over(planner *p, const planner *some, double worth)
 {
     p->spent += some->spent;
     for (int i = 0; i < some->endings.n; i++)
@@ -473,7 +474,7 @@ static void plan_nearest_sets(planner *p)
                           .all = p,
                           .bar = planner_fits(p) ? p->plain_sec : 0};
         planner_variants(some);
-        vain = planner_take_over(p, some, SYN_SET_WORTH) ? 0 : vain + 1;
+        vain = take_over(p, some, SYN_SET_WORTH) ? 0 : vain + 1;
         HB_PUSH(p->a, &p->alone, some);
     }
 }
@@ -500,7 +501,7 @@ static void plan_leading_set(planner *p)
         some->begin = p->begin;
         planner_variants(some);
         planner_sets(some);
-        (void)planner_take_over(p, some, SYN_SAME_PLACE);
+        (void)take_over(p, some, SYN_SAME_PLACE);
     }
 }
 
@@ -520,6 +521,6 @@ void planner_rest(planner *p)
         some->bar = planner_fits(p) ? p->plain_sec : 0;
         some->spent = 0;
         pursue_later(some);
-        (void)planner_take_over(p, some, SYN_SET_WORTH);
+        (void)take_over(p, some, SYN_SET_WORTH);
     }
 }
