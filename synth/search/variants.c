@@ -359,6 +359,10 @@ void planner_variants(planner *p)
             if (costs && !glanced) glance(p, &x, k);
             break;
         }
+        if (gained && planner_is_tired(p, 1)) {
+            glance(p, &x, k);
+            break;
+        }
         if (k > first && planner_fits(p) && o->after_few && !o->vary_chunks) break;
         // With all the memory that it wants, half as many are no better than what is to be beaten.
         if (k > first && p->bar > 0 && last.quickest >= planner_to_beat(p)) break;
