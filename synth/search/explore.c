@@ -434,12 +434,7 @@ static void prefer_fewer(pool *p)
         ranks = b->mesh->n_ranks;
     }
     if (at < 0 || pool_out_of_time(p)) return;
-    candidate best = p->best, paired = p->paired;
-    double beside = p->enough;
-    p->best = p->paired = (candidate){0};
-    p->enough = 0;
-    p->aside[0] = best.arena;
-    p->aside[1] = paired.arena;
+    const others x = set_aside(p);
     p->boards.p[at]->tried.n = 0;
     p->boards.p[at]->price = 0;
     explore_meshes(p, at, 1);
@@ -447,9 +442,9 @@ static void prefer_fewer(pool *p)
     pool_polish(p);
     lead = pool_leader(p);
     if (!lead->program || lead->sec > enough) {
-        p->best = best;
-        p->paired = paired;
-        p->enough = beside;
+        p->best = x.best;
+        p->paired = x.paired;
+        p->enough = x.enough;
     }
     p->aside[0] = p->aside[1] = NULL;
     pool_forget(p, NULL, NULL);
