@@ -396,10 +396,10 @@ static void drop_devices(pool *p)
     bool later = p->opt->known && p->opt->known->best > 0; // variant of a step that has a plan
     double effort = p->opt->effort;
     int alone = (int)(effort * SYN_ALONE_SETS),
-        most = later ? 1 : 1 + (int)(effort * SYN_ALONE_NODES) / (ir_step_nodes(p->g) + 1),
+        least = later ? 1 : 1 + (int)(effort * SYN_ALONE_NODES) / (ir_step_nodes(p->g) + 1),
         steps = later || pool_few_starts(p) || p->g->few_of ? 0 : SYN_CLIMB_STEPS;
     double light = later || p->g->few_of ? 0 : SYN_WORK_ALONE * syn_work(p->opt);
-    look_at_sets(d, most < alone ? most : alone, light > 0 ? alone : most, light);
+    look_at_sets(d, least, alone, light);
     for (int step = 0; step < steps && p->best.program; step++) {
         double before = p->best.sec;
         pool_add_neighbours(&d->sets, p->best.program->mesh);
@@ -519,9 +519,9 @@ static void follow_lead(pool *p, const syn_lead *lead)
 // first.
 static void follow_other_leads(pool *p, const syn_lead *first)
 {
-    double sec[SYN_LEADS];
+    double sec[SYN_OTHER_ENDS];
     int n = 0;
-    for (const syn_lead *lead = first; lead && n < SYN_LEADS; lead = lead->next)
+    for (const syn_lead *lead = first; lead && n < SYN_OTHER_ENDS; lead = lead->next)
         sec[n++] = pool_out_of_time(p) ? HUGE_VAL : pool_look_at_lead(p, lead);
     for (int done = 0; done < SYN_LEADS_FOLLOWED && !pool_out_of_time(p); done++) {
         const syn_lead *next = NULL;

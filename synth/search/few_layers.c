@@ -175,7 +175,7 @@ static bool planned_before(const planner *few, const bool *done, int n, const en
     return is;
 }
 
-// The lead of an ending, and behind it those of the same variant on other meshes, as they promise.
+// The lead of an ending, and behind it those of the same variant on other meshes, in any order.
 static const syn_lead *leads_of(const planner *p, const planner *few, const ending *e)
 {
     syn_lead *list = hb_copy(p->a, &e->lead, sizeof e->lead);
