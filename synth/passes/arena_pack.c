@@ -545,6 +545,16 @@ int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
     return arena_pack_within(k, size, 0, base);
 }
 
+// Is another try worth its time? Repairs are worth most where units are few and large: they gain
+// some units of the mean size at best.
+static bool try_on(const arena_pack *k, int64_t best, int64_t bound, int64_t enough, bool repair)
+{
+    if (best <= bound || best <= enough) return false;
+    if (enough == 0 || repair)
+        if (best - bound < bound / SYN_PACK_CLOSE) return false;
+    return !repair || enough == 0 || best - enough <= SYN_PACK_GAIN * bound / k->n_good;
+}
+
 int64_t arena_pack_within(arena_pack *k, const int64_t *size, int64_t enough, int64_t *base)
 {
     int64_t floor = 0, best = INT64_MAX, bound = arena_pack_bound(k, size);
@@ -560,9 +570,9 @@ int64_t arena_pack_within(arena_pack *k, const int64_t *size, int64_t enough, in
     int64_t *trial = HB_ARRAY(k->arena, int64_t, k->n_units + 1);
     int *order = HB_ARRAY(k->arena, int, k->n_units + 1);
     memcpy(trial, base, sizeof *base * (size_t)k->n_units);
-    for (int v = 0; v < 2 * N_ORDERS + 1 + SYN_PACK_REPAIRS && best > bound && best > enough; v++) {
+    for (int v = 0; v < 2 * N_ORDERS + 1 + SYN_PACK_REPAIRS; v++) {
         bool repair = v > 2 * N_ORDERS, tight = v < 2 * N_ORDERS && v % 2 == 0;
-        if (repair && (best - bound < bound / SYN_PACK_CLOSE || pairs > SYN_PACK_WORK)) break;
+        if (!try_on(k, best, bound, enough, repair) || pairs > SYN_PACK_WORK) break;
         int n = v < 2 * N_ORDERS ? rank_units(k, size, (pack_order)(v / 2), order) : k->n_good;
         if (v == 2 * N_ORDERS) memcpy(order, k->good, sizeof *order * (size_t)n);
         int64_t top = place_in_order(k, size, order, n, tight, kept, floor, best, trial, &blame);

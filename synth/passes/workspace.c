@@ -16,6 +16,7 @@ typedef struct walk {
     copy at[IR_CUDA_SHADOWS];
     int n;
     int64_t work;
+    int *sum, n_sums; // results of sums of columns
     // Before buffers have places: whose bytes a tensor's are, and the last use; NULL behind that.
     int *root, *until;
 } walk;
@@ -257,11 +258,8 @@ static void attention_bwd(walk *w, const syn_instr *in)
 static int64_t sums_alike(const walk *w, const syn_instr *in)
 {
     int64_t n = 0, y = last(w, in->out[0]);
-    for (int i = 0; i < w->p->instr.n && n < IR_CUDA_MOST_SUMS; i++) {
-        const syn_instr *x = &w->p->instr.p[i];
-        if (x->kind == SYN_OP && x->n_out > 0 && last(w, x->out[0]) == y)
-            n += ir_op_of(w->p->g->nodes.p[x->node].op)->role == IR_ROLE_columns;
-    }
+    for (int i = 0; i < w->n_sums && n < IR_CUDA_MOST_SUMS; i++)
+        n += last(w, w->sum[i]) == y;
     return n;
 }
 
@@ -395,6 +393,17 @@ static void without_places(hb_arena *a, const syn_program *p, walk *w)
     }
 }
 
+static void find_sums(hb_arena *a, const syn_program *p, walk *w)
+{
+    w->sum = HB_ARRAY(a, int, p->instr.n + 1);
+    for (int i = 0; i < p->instr.n; i++) {
+        const syn_instr *in = &p->instr.p[i];
+        if (in->kind != SYN_OP || in->n_out == 0) continue;
+        if (ir_op_of(p->g->nodes.p[in->node].op)->role == IR_ROLE_columns)
+            w->sum[w->n_sums++] = in->out[0];
+    }
+}
+
 // The cuts that a program's states have.
 static bool *cuts_of(hb_arena *a, const syn_program *p)
 {
@@ -433,6 +442,7 @@ static void fill(syn_program *p, bool placed)
         if (p->cluster->cls[m->cluster_class[c]].kind != CL_GPU) continue;
         walk w = {.p = p, .c = c, .cut = most + (size_t)c * m->cuts.n};
         w.work = IR_CUDA_NUMBER_PARTS * 8;
+        find_sums(arena, p, &w);
         if (!placed) without_places(arena, p, &w);
         step(&w);
         if (placed) step(&w); // buffers stay, and others may take them
