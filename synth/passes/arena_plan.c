@@ -374,51 +374,55 @@ static packing place(syn_program *p, asked what, double *least)
     return !fit && fits(p, size.local_bound, size.sym_bound) ? PACKED_BADLY : PACKED;
 }
 
-// Families of at most so many members each, of what is saved for a while.
-static void split_families(syn_program *p, int most)
+// Is it computed, and takes so much of a capacity that where its members lie matters?
+static bool matters(const syn_program *p, const syn_family *f)
+{
+    const syn_tensor *t = &p->tensors.p[f->member[0]];
+    bool any = false;
+    for (int c = 0; c < p->mesh->n_classes; c++) {
+        int64_t capacity = p->cluster->cls[p->mesh->cluster_class[c]].capacity;
+        any = any || (double)t->bytes[c] * f->count > SYN_PACK_SPLIT * (double)capacity;
+    }
+    return any && (t->role == SYN_ROLE_VALUE || t->role == SYN_ROLE_SCRATCH);
+}
+
+// The members of large families by themselves. (More declarations; loops stay.) False: there are
+// none.
+static bool split_families(syn_program *p)
 {
     int n = p->families.n;
     const syn_family *old = p->families.p;
     p->families.p = NULL;
     p->families.n = p->families.cap = 0;
     for (int f = 0; f < n; f++) {
-        const syn_family *whole = &old[f];
-        bool saved =
-            whole->mod == whole->count && p->tensors.p[whole->member[0]].role == SYN_ROLE_VALUE;
-        for (int from = 0, to; from < whole->count; from = to) {
-            to = !saved || from + most + 1 >= whole->count ? whole->count : from + most;
-            for (int k = from; k < to; k++) {
-                p->tensors.p[whole->member[k]].family = p->families.n;
-                p->tensors.p[whole->member[k]].index = k - from;
-            }
-            HB_PUSH(p->arena, &p->families,
-                    (syn_family){to - from, whole->mod, whole->member + from, {0}});
+        bool split = matters(p, &old[f]);
+        for (int k = 0; k < old[f].count; k++) {
+            syn_tensor *t = &p->tensors.p[old[f].member[k]];
+            t->family = split ? -1 : p->families.n;
+            t->index = split ? -1 : k;
         }
+        if (!split) HB_PUSH(p->arena, &p->families, old[f]);
     }
+    return p->families.n < n;
 }
 
-// What the forward pass saves is freed from the last layer to the first, while gradients are made
-// so. Families have one stride each: of several of gradients only one finds a place there. Where
-// that is why a program does not fit, they lie in parts.
-static packing place_in_parts(syn_program *p, asked what, double *least)
+// Families have one stride each, which costs room: what the forward pass saves, say, is freed from
+// the last layer to the first, while gradients are made so, and of several of gradients only one
+// finds a place there. Where that may be why a program does not fit, members lie by themselves.
+static packing place_apart(syn_program *p, asked what, double *least)
 {
-    static const int most[] = {SYN_PACK_PARTS};
     packing is = place(p, what, least);
-    for (size_t i = 0; i < sizeof most / sizeof *most && is == PACKED_BADLY; i++) {
-        split_families(p, most[i]);
-        is = place(p, what, least);
-    }
-    return is;
+    return is == PACKED_BADLY && split_families(p) ? place(p, what, least) : is;
 }
 
 void syn_arena(syn_program *p)
 {
-    (void)place_in_parts(p, FINAL, NULL);
+    (void)place_apart(p, FINAL, NULL);
 }
 
 bool syn_arena_settle(syn_program *p, double *least)
 {
-    return place_in_parts(p, least ? SETTLE : MEASURE, least) != FITS_NOWHERE;
+    return place_apart(p, least ? SETTLE : MEASURE, least) != FITS_NOWHERE;
 }
 
 void syn_arena_places(syn_program *p)

@@ -342,7 +342,7 @@
 #define SYN_PACK_CLOSE   1000 // no further tries within a thousandth of the bound [set]
 #define SYN_PACK_GAIN    6    // units of the mean size that repairs may gain; measured: below 5 [tried]
 #define SYN_PACK_WORK    4e8  // pairs of units that all repairs may look at [set]
-#define SYN_PACK_PARTS   32, 8 // members of families in parts, where they do not fit whole [tried]
+#define SYN_PACK_SPLIT   1e-3 // of a capacity: families that take more lie apart, where they do not fit whole [tried]
 #define SYN_PACK_MOD     4    // places that a loop's buffers may share in turn [set]
 #define SYN_PACK_BLOCK   64   // places whose lifetimes are compared at once [size]
 
