@@ -167,6 +167,7 @@ GRAPHS = {
     "gptc17": lambda: gpt(17),
     "gpt24": lambda: gpt(24),
     "gptv96": lambda: transformer(96, 2048, 16, 1024, 50257, 256, lambda i: 8192 + 16 * i, positions=True),
+    "gpt12n": lambda: transformer(12, 64, 4, 64, 512, 16, positions=True),
     "gpt40": lambda: transformer(40, 2048, 16, 1024, 50257, 32),
     "gptg48": lambda: transformer(48, 2048, 16, 1024, 50257, 64, lambda i: 8192 + 32 * i, positions=True),
     "gpt64": lambda: transformer(64, 768, 12, 256, 50257, 128, positions=True),

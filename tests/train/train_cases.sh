@@ -10,6 +10,7 @@
 #   tests/train/train_cases.sh pairs       collectives beside the matmuls that they feed or that feed them
 #   tests/train/train_cases.sh experts     rows cut before and after the experts, experts cut between
 #   tests/train/train_cases.sh positions   one sequence cut over ranks, in attention by area of the causal mask
+#   tests/train/train_cases.sh tight       buffers of layers that do not fit a stride apart
 #   tests/train/train_cases.sh rehearsal   nothing stays of passes ahead of the first step
 #   tests/train/train_cases.sh stages      layers on machines of their own, micro-batches by 1F1B
 #   tests/train/train_cases.sh together    pairs and experts inside stages; runs that go on without stages, and in them
@@ -73,6 +74,19 @@ zero_rows()
         same_on_one examples/gpt2-tiny/graph.json gpt2-tiny 10 pair laptop3 $strategy --batch 2
     done
     no_rows laptop3-dp-even
+}
+
+# Twelve layers on two devices, in so little memory that buffers of layers lie by themselves.
+tight()
+{
+    local graph=$work/gpt12n.json cluster=$work/tight.yaml
+    python3 bench/planner/case_graphs.py gpt12n >"$graph"
+    sed 's/memory: 1[26] GiB/memory: 10 MB/' clusters/laptop2.yaml >"$cluster"
+    cp README.md "$work/text.bin"
+    from=(--seed 1 --tokens u8 --input "input_ids=$work/text.bin" --input "labels=$work/text.bin+1")
+    one alone "$graph" none 5
+    same_on_one "$graph" none 5 alone "$cluster" auto
+    grep -q 'ONE(h\[5\].attn' "$work/tight-auto/buffers.h" || fail "families lie whole: this tests nothing"
 }
 
 batch()
@@ -747,9 +761,9 @@ rehearsal()
 
 case ${1:-} in
 zero-rows) zero_rows ;;
-batch | resume | dropout | variants | experts | positions | pushes | pairs | rehearsal | stages | together) "$1" ;;
+batch | resume | dropout | tight | variants | experts | positions | pushes | pairs | rehearsal | stages | together) "$1" ;;
 *)
-    echo "usage: tests/train/train_cases.sh zero-rows|batch|resume|dropout|variants|experts|positions|pushes|pairs|rehearsal|stages|together"
+    echo "usage: tests/train/train_cases.sh zero-rows|batch|resume|dropout|tight|variants|experts|positions|pushes|pairs|rehearsal|stages|together"
     exit 2
     ;;
 esac
