@@ -567,6 +567,7 @@ void pool_explore(pool *p)
         follow_lead(p, o->lead);
         pool_try_baselines(p); // on its meshes alone
         follow_other_leads(p, o->lead->next);
+        if (o->finish_led) pool_finish_led(p);
         pool_pair_rounds(p);
         return;
     }

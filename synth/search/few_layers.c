@@ -243,6 +243,17 @@ static void plan_endings(planner *p, planner *few)
         }
 }
 
+// The variant of the best plan once more, from the same leads, with states fixed where that ends:
+// last of all, as a finished plan leaves no room for other numbers of blocks.
+static void finish_best(planner *p)
+{
+    const struct led by = p->led;
+    if (p->best.status != SYN_OK || !by.lead || planner_is_over(p)) return;
+    p->beside = p->finish_led = true;
+    planner_plan(p, by.chunks, by.again, by.lead);
+    p->beside = p->finish_led = false;
+}
+
 // The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
 // the arena counts among few layers in both orders, and an arena may take more than the live bytes.
 // Whether it is worth another look. few_step: ir_fold of p->step.
@@ -266,6 +277,7 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     p->hopeless = few.hopeless;
     if (p->hopeless) return false;
     plan_endings(p, &few);
+    finish_best(p);
     p->kept = planner_fits(p) && planner_fits(&few) && p->plain_sec <= few.plain_sec * SYN_PROMISE;
     return !p->kept && !wary && short_of_workspace(&few);
 }

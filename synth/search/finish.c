@@ -32,6 +32,11 @@ void pool_fix_best(pool *p)
     fix_states(p, others_unfinished(p), FIX_ALL);
 }
 
+void pool_finish_led(pool *p)
+{
+    if (p->best.program && pool_fix_states(p, FIX_QUICK)) pool_polish(p);
+}
+
 // The best plan with what is done for it alone.
 static void finish_best(pool *p)
 {

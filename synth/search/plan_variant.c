@@ -206,6 +206,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     // What is looked for from the end of another search gets no effort that a plan makes needless.
     o.loose = p->loose || (lead && planner_fits(p));
     o.lead = lead;
+    o.finish_led = p->finish_led;
     o.baselines = o.baselines && !p->beside;
     o.memory_first = memory_first;
     o.known = &p->known[memory_first];
@@ -217,6 +218,10 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         know_sets(p);
         o.known->best = planner_fits(p) ? p->plain_sec : 0;
         o.known->leads = planner_fits(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
+    }
+    if (p->finish_led) { // as if nothing were known of others, so that it ends where it did
+        o.known = HB_NEW(p->a, syn_known_sets);
+        o.known->arena = p->a;
     }
     if (o.time_limit_sec > 0) o.time_limit_sec = planner_time_left(p);
     o.most_work = p->most_work;
@@ -278,6 +283,7 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         hb_arena_free(own);
     }
     if (!taken) return better;
+    p->led = (struct led){chunks, hb_copy(p->a, again, (size_t)p->step->n_blocks + 1), lead};
     // What other strategies do is said of the first.
     for (int s = 0; had && s < syn_n_strategies; s++)
         r.baseline_sec[s] = p->best.baseline_sec[s];
