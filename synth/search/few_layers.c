@@ -243,17 +243,6 @@ static void plan_endings(planner *p, planner *few)
         }
 }
 
-// The variant of the best plan once more, from the same leads, with states fixed where that ends:
-// last of all, as a finished plan leaves no room for other numbers of blocks.
-static void finish_best(planner *p)
-{
-    const struct led by = p->led;
-    if (p->best.status != SYN_OK || !by.lead || planner_is_over(p)) return;
-    p->beside = p->finish_led = true;
-    planner_plan(p, by.chunks, by.again, by.lead);
-    p->beside = p->finish_led = false;
-}
-
 // The problem of few layers; where that ends, the whole begins. wary: what a runtime holds beside
 // the arena counts among few layers in both orders, and an arena may take more than the live bytes.
 // Whether it is worth another look. few_step: ir_fold of p->step.
@@ -277,7 +266,6 @@ static bool plan_from_few(planner *p, ir_graph *few_step, bool wary)
     p->hopeless = few.hopeless;
     if (p->hopeless) return false;
     plan_endings(p, &few);
-    finish_best(p);
     p->kept = planner_fits(p) && planner_fits(&few) && p->plain_sec <= few.plain_sec * SYN_PROMISE;
     return !p->kept && !wary && short_of_workspace(&few);
 }
@@ -309,6 +297,18 @@ static syn_result none_worth(const planner *p)
     return (syn_result){.status = SYN_INFEASIBLE,
                         .why = hb_fmt(p->a, "no plan takes less than %.6g ms", p->bar * 1e3),
                         .plan_sec = p->spent};
+}
+
+// The variant of the best plan once more, from the same leads, with states fixed where that ends:
+// last of all, as a finished plan leaves no room for other numbers of blocks.
+static void finish_best(planner *p)
+{
+    const struct led by = p->led;
+    if (p->best.status != SYN_OK || !by.lead || planner_is_over(p)) return;
+    if (planner_is_tired(p, SYN_WORK_FINISH)) return;
+    p->beside = p->finish_led = true;
+    planner_plan(p, by.chunks, by.again, by.lead);
+    p->beside = p->finish_led = false;
 }
 
 static syn_result plan_once(hb_arena *a, ir_graph *step, const cost_model *m,
@@ -343,6 +343,7 @@ static syn_result plan_once(hb_arena *a, ir_graph *step, const cost_model *m,
     }
     if (p.bar > 0 && !(p.any && p.best.status == SYN_OK && p.best.predicted_sec < p.bar))
         return none_worth(&p);
+    finish_best(&p);
     return result_of(&p);
 }
 

@@ -283,7 +283,8 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         hb_arena_free(own);
     }
     if (!taken) return better;
-    p->led = (struct led){chunks, hb_copy(p->a, again, (size_t)p->step->n_blocks + 1), lead};
+    p->led = (struct led){chunks, hb_copy(p->a, again, (size_t)p->step->n_blocks + 1),
+                          lead ? hb_copy(p->a, lead, sizeof *lead) : NULL};
     // What other strategies do is said of the first.
     for (int s = 0; had && s < syn_n_strategies; s++)
         r.baseline_sec[s] = p->best.baseline_sec[s];
