@@ -550,8 +550,7 @@ int64_t arena_pack_place(arena_pack *k, const int64_t *size, int64_t *base)
 static bool try_on(const arena_pack *k, int64_t best, int64_t bound, int64_t enough, bool repair)
 {
     if (best <= bound || best <= enough) return false;
-    if (enough == 0 || repair)
-        if (best - bound < bound / SYN_PACK_CLOSE) return false;
+    if ((enough == 0 || repair) && best - bound < bound / SYN_PACK_CLOSE) return false;
     return !repair || enough == 0 || best - enough <= SYN_PACK_GAIN * bound / k->n_good;
 }
 
