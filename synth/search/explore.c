@@ -542,7 +542,7 @@ static void follow_other_leads(pool *p, const syn_lead *first)
 void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
-    p->best = p->paired = p->smallest = p->rival = (candidate){0};
+    p->best = p->paired = p->smallest = p->rival = p->explored = (candidate){0};
     p->quickest = p->unfit = p->enough = 0;
     p->fixed.n = 0;
     p->all_careful = p->careful;
@@ -561,13 +561,17 @@ void pool_explore(pool *p)
         pool_baseline(p, o->strategy);
         return;
     }
+    if (o->ended) {
+        pool_finish_ended(p);
+        pool_pair_rounds(p);
+        return;
+    }
     p->far_ahead = false;
     p->boards.n = p->n_whole; // without those of fewer devices, if this is not the first time
     if (o->lead) {
         follow_lead(p, o->lead);
         pool_try_baselines(p); // on its meshes alone
         follow_other_leads(p, o->lead->next);
-        if (o->finish_led) pool_finish_led(p);
         pool_pair_rounds(p);
         return;
     }

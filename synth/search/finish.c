@@ -32,9 +32,33 @@ void pool_fix_best(pool *p)
     fix_states(p, others_unfinished(p), FIX_ALL);
 }
 
-void pool_finish_led(pool *p)
+// A plan as it was before it was rolled and placed.
+static void simulate_again(pool *p, const candidate *plan)
 {
-    if (p->best.program && pool_fix_states(p, FIX_QUICK)) pool_polish(p);
+    hb_arena *own = hb_arena_new();
+    HB_PUSH(p->arena, &p->arenas, own);
+    p->b = pool_board_of(p, plan->space->mesh);
+    candidate c = pool_simulate(p, own, plan->space, &plan->choice);
+    c.priced = plan->priced;
+    c.exact = plan->exact;
+    c.lower = plan->lower;
+    pool_offer(p, &c);
+}
+
+void pool_finish_ended(pool *p)
+{
+    const candidate *of[] = {&p->opt->ended->explored, &p->opt->ended->best};
+    for (int i = 0; i < 2; i++) {
+        const candidate before = p->best;
+        if (!of[i]->program || (i > 0 && of[i]->space == of[0]->space)) continue;
+        p->aside[0] = before.arena;
+        p->best = (candidate){0};
+        simulate_again(p, of[i]);
+        if (p->best.program && pool_fix_states(p, FIX_QUICK)) pool_polish(p);
+        if (before.program && (!p->best.program || before.sec <= p->best.sec)) p->best = before;
+        p->aside[0] = NULL;
+    }
+    pool_forget(p, NULL, NULL);
 }
 
 // The best plan with what is done for it alone.

@@ -579,7 +579,8 @@ bool pool_fix_states(pool *p, fix_way way)
     fixing f = {.p = p,
                 .best = p->best,
                 .s = p->best.space,
-                .far = pool_is_long(p) ? SYN_FIX_NEARER : SYN_FIX_FAR};
+                // Last of all there is time for more.
+                .far = pool_is_long(p) && !p->opt->ended ? SYN_FIX_NEARER : SYN_FIX_FAR};
     const cost_timeline *t = &f.best.timeline;
     // Where nothing is sent all devices do the same.
     bool same = before && t->comm <= 0 && before->mesh->n_ranks > 1,

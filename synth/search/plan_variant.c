@@ -206,7 +206,6 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
     // What is looked for from the end of another search gets no effort that a plan makes needless.
     o.loose = p->loose || (lead && planner_fits(p));
     o.lead = lead;
-    o.finish_led = p->finish_led;
     o.baselines = o.baselines && !p->beside;
     o.memory_first = memory_first;
     o.known = &p->known[memory_first];
@@ -219,10 +218,6 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         o.known->best = planner_fits(p) ? p->plain_sec : 0;
         o.known->leads = planner_fits(p) && p->best.status == SYN_OK ? p->best.predicted_sec : 0;
     }
-    if (p->finish_led) { // as if nothing were known of others, so that it ends where it did
-        o.known = HB_NEW(p->a, syn_known_sets);
-        o.known->arena = p->a;
-    }
     if (o.time_limit_sec > 0) o.time_limit_sec = planner_time_left(p);
     o.most_work = p->most_work;
     const ir_factors *f = variant_of(p, chunks, again, &o);
@@ -234,7 +229,8 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         planner_wish(p, chunks, again)->done = true;
     }
     hb_arena *own = hb_arena_new(); // what the search leaves, most of it of no further use
-    syn_result r = syn_synthesize(own, g, f, p->m, &o);
+    // Its spaces know the options by address.
+    syn_result r = syn_synthesize(own, g, f, p->m, hb_copy(own, &o, sizeof o));
     p->spent += r.plan_sec;
     p->effort->work += r.work;
     p->effort->cut_short = p->effort->cut_short || r.cut_short;
@@ -283,8 +279,6 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         hb_arena_free(own);
     }
     if (!taken) return better;
-    p->led = (struct led){chunks, hb_copy(p->a, again, (size_t)p->step->n_blocks + 1),
-                          lead ? hb_copy(p->a, lead, sizeof *lead) : NULL};
     // What other strategies do is said of the first.
     for (int s = 0; had && s < syn_n_strategies; s++)
         r.baseline_sec[s] = p->best.baseline_sec[s];

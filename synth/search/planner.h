@@ -34,13 +34,6 @@ typedef struct ending {
     syn_lead lead;
 } ending;
 
-// How the best plan was found.
-struct led {
-    int64_t chunks;
-    const bool *again;
-    const syn_lead *lead; // NULL: by none
-};
-
 // What planning a variant has come to.
 struct look {
     double sec;      // of the fastest plan that fits; HUGE_VAL: none
@@ -116,12 +109,10 @@ typedef struct planner {
     } made;
     // Among few layers: where the plans ended that are to be planned whole.
     HB_VEC(ending) endings;
-    struct led led;
-    bool finish_led; // states are fixed in the best plan of what is planned next from a lead
-    bool beside;     // baselines of what is planned next, or of nearly that, were beside a plan
-    bool kept;       // the whole takes about what few layers promised
-    bool hopeless;   // with any memory they take longer than what is to be beaten
-    double bar;      // seconds of a plan on other devices, to be beaten; 0: none
+    bool beside;   // baselines of what is planned next, or of nearly that, were beside a plan
+    bool kept;     // the whole takes about what few layers promised
+    bool hopeless; // with any memory they take longer than what is to be beaten
+    double bar;    // seconds of a plan on other devices, to be beaten; 0: none
     syn_known_sets known[2];    // of searches without memory first and with it
     double old_best, old_leads; // the fastest without memory first: without pairs, in all; 0: none
 } planner;

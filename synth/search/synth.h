@@ -69,6 +69,7 @@ typedef struct syn_result {
         syn_lead lead; // mesh NULL: there is no such end
     } end, paired_end, near_end, other_end[SYN_OTHER_ENDS];
     const struct syn_space *space; // the search that found the program: for syn_explain
+    const struct pool *ended;      // where it was; NULL: the plan was not finished
     double space_value;
     int n_solved, n_states; // searches, and states of the largest
     double work;            // states of all searches

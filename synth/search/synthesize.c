@@ -518,32 +518,36 @@ static double least_gain(const syn_result *r, const candidate *c)
     return more ? SYN_FEWER_WORTH : SYN_ROUNDING;
 }
 
+static pool pool_of(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m)
+{
+    return (pool){.arena = a,
+                  .g = g,
+                  .f = f,
+                  .m = m,
+                  .stop = HB_NEW(a, hb_stop),
+                  .listed = syn_listed_new(a),
+                  .kinds = hb_alloc(a, sizeof *(pool){0}.kinds * (size_t)syn_n_strategies),
+                  .won_by_forms = 1,
+                  .won_by_buckets = 1};
+}
+
 syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, const cost_model *m,
                           const syn_options *o)
 {
     syn_result r = {.status = SYN_OK};
-    double begin = pool_now();
-    pool p = {.arena = a,
-              .g = g,
-              .f = f,
-              .m = m,
-              .opt = o,
-              .begin = begin,
-              .deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0,
-              .most_work = o->most_work,
-              .won_by_forms = 1,
-              .won_by_buckets = 1};
-    if (o->baselines) {
-        p.with_sec = HB_ARRAY(a, double, m->cluster->n_ranks + 1);
-        p.without_sec = HB_ARRAY(a, double, m->cluster->n_classes + 1);
-    }
+    pool p = o->ended ? *o->ended : pool_of(a, g, f, m);
+    double begin = pool_now(), before = p.work;
+    p.arena = a;
+    p.opt = o;
+    p.begin = begin;
+    p.deadline = o->time_limit_sec > 0 ? begin + o->time_limit_sec : 0;
+    p.most_work = o->most_work;
+    p.with_sec = o->baselines ? HB_ARRAY(a, double, m->cluster->n_ranks + 1) : NULL;
+    p.without_sec = o->baselines ? HB_ARRAY(a, double, m->cluster->n_classes + 1) : NULL;
     p.others = (syn_others){
         .with_sec = p.with_sec, .without_sec = p.without_sec, .one_sec = -1, .one_class = -1};
     for (int s = 0; s < syn_n_strategies; s++)
         p.others.near_sec[s] = -1;
-    p.listed = syn_listed_new(a);
-    p.kinds = hb_alloc(a, sizeof *p.kinds * (size_t)syn_n_strategies);
-    p.stop = HB_NEW(a, hb_stop);
     *p.stop = (hb_stop){out_of_time, &p};
     pool_explore(&p);
     if (o->simulated) pool_sweep(&p);
@@ -554,11 +558,12 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
                        "number of devices, two or more, in each");
         return r;
     }
+    p.explored = p.best;
     r.found_sec = p.best.program ? p.best.sec : HUGE_VAL;
     r.found_leads_sec = pool_leader(&p)->program ? pool_leader(&p)->sec : HUGE_VAL;
     if (g->few_of || far_behind(&p) || same_again(&p)) {
         end_unfinished(&p, &r);
-        r.work = p.work;
+        r.work = p.work - before;
         r.cut_short = p.cut_short;
         r.plan_sec = pool_now() - begin;
         return r;
@@ -587,11 +592,13 @@ syn_result syn_synthesize(hb_arena *a, const ir_graph *g, const ir_factors *f, c
     }
     *p.stop = (hb_stop){NULL, NULL}; // the result's space has it
     r.n_solved = p.n_solved;
-    r.work = p.work;
+    r.work = p.work - before;
     r.cut_short = p.cut_short;
     r.n_states = p.n_states;
     for (int i = 0; i < p.arenas.n; i++)
         hb_arena_free(p.arenas.p[i]);
+    p.arenas.n = 0;
+    if (p.best.program) r.ended = hb_copy(a, &p, sizeof p);
     memcpy(r.baseline_sec, p.baseline, sizeof p.baseline);
     r.others = p.others;
     return r;

@@ -50,10 +50,10 @@ typedef struct syn_options {
     int64_t micro_batches;           // syn_plan: so many; 0: its choice
     const bool *again;               // syn_plan: blocks to compute again; NULL: its choice
     bool vary_chunks, vary_blocks; // syn_plan: chosen after few layers, too, where there is a plan
-    bool finish_led;               // states are fixed in the best plan that the lead leads to
     bool after_few; // few of the layers were searched first: devices and variants were chosen there
     double worth;   // syn_plan: seconds that a plan must beat; 0: none
     const syn_lead *lead;         // NULL: none
+    const struct pool *ended;     // a result's: states are fixed in its plan, no more; NULL: none
     bool all_devices;             // none is left out
     bool brief;                   // starting ratios alone, without what makes a plan better still
     const bool *devices;          // by rank of the cluster: these alone, all; NULL: any
