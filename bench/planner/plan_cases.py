@@ -32,6 +32,7 @@ CASES = [
     case("llama24", "a100x2-v100x2", 9588, why="memory"),
     case("llama32", "rtx4x2", 11947, why="memory"),
     case("bert24", "h8a16", 178.8, why="subsets"),
+    case("gpt2-xl", "a100x64-v100x64", 968, why="states fixed in the best plan"),
     case("gptg48", "v100x2-p100x6", 30487, why="layers that all differ"),
     case("gptg48", "hap-paper", 11015, why="layers that all differ"),
     # one more device

@@ -272,6 +272,7 @@
 #define SYN_WORK_FIRST   0.7          // of SYN_WORK_ALL: then no search with memory first on all devices, nor another number of micro-batches where turns left something [set]
 #define SYN_WORK_WHOLE   0.9          // of SYN_WORK_ALL: where memory costs much, a large step that took less is searched without a lead, too [tried]
 #define SYN_WORK_FINISH  2.9          // of SYN_WORK_ALL: a large step that takes less, with SYN_FIX_MOST rounds of tries, has states fixed in its best plan [set]
+#define SYN_FINISH_NEXT  0.02         // share: what the next plan takes more at most, to have states fixed, too [tried]
 #define SYN_WORK_ALONE   0.15         // of SYN_WORK: until then more sets are searched as if they were all [tried]
 #define SYN_WORK_NEAR    0.7          // of SYN_WORK: until then ends that promise nearly as much as the best are planned whole, too [tried]
 #define SYN_WORK_MORE    0.05         // of SYN_WORK: a search that took less looks at each mesh alone, and finishes more plans in full; a step, at the best plan's devices alone [tried]

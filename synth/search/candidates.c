@@ -250,9 +250,10 @@ void pool_forget(pool *p, const candidate *one, const candidate *two)
     for (int i = 0; i < p->arenas.n; i++) {
         hb_arena *x = p->arenas.p[i];
         if (x == p->best.arena || x == p->paired.arena || x == p->smallest.arena ||
-            x == p->rival.arena || x == p->explored.arena || (one && x == one->arena) ||
-            (p->held && x == p->held->arena) || (two && x == two->arena) || x == p->aside[0] ||
-            x == p->aside[1] || x == p->whole || of_mesh(p, x))
+            x == p->rival.arena || x == p->explored.arena || x == p->of_auto.arena ||
+            (one && x == one->arena) || (p->held && x == p->held->arena) ||
+            (two && x == two->arena) || x == p->aside[0] || x == p->aside[1] || x == p->whole ||
+            of_mesh(p, x))
             p->arenas.p[n++] = x;
         else
             hb_arena_free(x);
@@ -262,7 +263,7 @@ void pool_forget(pool *p, const candidate *one, const candidate *two)
 
 void pool_keep_all(pool *p, candidate *one, candidate *two)
 {
-    candidate *c[] = {&p->best, &p->paired, &p->smallest, &p->explored, one, two};
+    candidate *c[] = {&p->best, &p->paired, &p->smallest, &p->explored, &p->of_auto, one, two};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++)
         if (c[i]->arena) {
             c[i]->program->arena = p->arena;

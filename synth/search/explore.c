@@ -542,7 +542,7 @@ static void follow_other_leads(pool *p, const syn_lead *first)
 void pool_explore(pool *p)
 {
     const syn_options *o = p->opt;
-    p->best = p->paired = p->smallest = p->rival = p->explored = (candidate){0};
+    p->best = p->paired = p->smallest = p->rival = p->explored = p->of_auto = (candidate){0};
     p->quickest = p->unfit = p->enough = 0;
     p->fixed.n = 0;
     p->all_careful = p->careful;
@@ -570,6 +570,7 @@ void pool_explore(pool *p)
     p->boards.n = p->n_whole; // without those of fewer devices, if this is not the first time
     if (o->lead) {
         follow_lead(p, o->lead);
+        p->of_auto = p->best;
         pool_try_baselines(p); // on its meshes alone
         follow_other_leads(p, o->lead->next);
         pool_pair_rounds(p);
@@ -596,6 +597,7 @@ void pool_explore(pool *p)
     pool_finish_meshes(p);
     prefer_fewer(p);
     const syn_program *best = p->best.program;
+    p->of_auto = p->best;
     pool_try_baselines(p);
     if (p->best.program != best && p->best.space->strategy != SYN_AUTO) pool_fix_best(p);
     for (int s = SYN_AUTO + 1;

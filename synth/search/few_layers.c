@@ -299,35 +299,43 @@ static syn_result none_worth(const planner *p)
                         .plan_sec = p->spent};
 }
 
-// States fixed in the best plan of a large step, last of all, as a finished plan leaves no room for
-// other numbers of blocks. Small steps have them fixed as each search ends.
-static void finish_best(planner *p)
+// States fixed in a plan, where that leaves it better than the best. Whether there was work left.
+static bool finish_plan(planner *p, const syn_result *was)
 {
-    const syn_result was = p->best;
-    bool large = p->step->nodes.n > SYN_LARGE && p->o->strategy == SYN_AUTO;
-    if (!large || was.status != SYN_OK || !was.ended || planner_is_over(p)) return;
-    double tries = SYN_FIX_TRIES * SYN_FIX_SIMULATED * was.space->problem.n_vars,
-           work = p->effort->work + SYN_FIX_MOST * tries;
-    if (work > SYN_WORK_FINISH * SYN_WORK_ALL * syn_work(p->o)) {
+    if (planner_is_over(p)) return false;
+    if (!planner_may_finish(p, was)) {
         p->effort->cut_short = true;
-        return;
+        return false;
     }
-    syn_options *o = hb_copy(p->a, was.ended->opt, sizeof *p->o);
-    o->ended = was.ended;
+    syn_options *o = hb_copy(p->a, was->ended->opt, sizeof *p->o);
+    o->ended = was->ended;
     o->baselines = false;
     o->known = NULL; // all is as if there were no other variants
     o->simulated = NULL;
     if (o->time_limit_sec > 0) o->time_limit_sec = planner_time_left(p);
-    syn_result r = syn_synthesize(p->a, was.program->g, was.program->f, p->m, o);
+    syn_result r = syn_synthesize(p->a, was->program->g, was->program->f, p->m, o);
     p->spent += r.plan_sec;
     p->effort->work += r.work;
     if (o->log)
-        fprintf(o->log, "states fixed in the best plan: %.6g ms; %.3g million states so far\n",
-                r.status == SYN_OK ? r.predicted_sec * 1e3 : -1, p->effort->work / 1e6);
-    if (r.status != SYN_OK || r.predicted_sec >= was.predicted_sec) return;
-    memcpy(r.baseline_sec, was.baseline_sec, sizeof r.baseline_sec);
-    r.others = was.others;
+        fprintf(o->log, "states fixed in a plan of %.6g ms: %.6g ms; %.3g million states so far\n",
+                was->predicted_sec * 1e3, r.status == SYN_OK ? r.predicted_sec * 1e3 : -1,
+                p->effort->work / 1e6);
+    if (r.status != SYN_OK || r.predicted_sec >= p->best.predicted_sec) return true;
+    memcpy(r.baseline_sec, p->best.baseline_sec, sizeof r.baseline_sec);
+    r.others = p->best.others;
     p->best = r;
+    return true;
+}
+
+// The best plan of a large step and the next, if that is near, with states fixed: last of all, as a
+// finished plan leaves no room for other numbers of blocks. Small steps have them fixed as each
+// search ends.
+static void finish_best(planner *p)
+{
+    const syn_result best = p->best, next = p->next;
+    if (best.status != SYN_OK || !best.ended || !p->large) return;
+    bool near = next.ended && next.predicted_sec <= best.predicted_sec * (1 + SYN_FINISH_NEXT);
+    if (finish_plan(p, &best) && near) finish_plan(p, &next);
 }
 
 static syn_result plan_once(hb_arena *a, ir_graph *step, const cost_model *m,

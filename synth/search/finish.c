@@ -47,10 +47,14 @@ static void simulate_again(pool *p, const candidate *plan)
 
 void pool_finish_ended(pool *p)
 {
-    const candidate *of[] = {&p->opt->ended->explored, &p->opt->ended->best};
-    for (int i = 0; i < 2; i++) {
+    const pool *ended = p->opt->ended;
+    const candidate *of[] = {&ended->explored, &ended->best, &ended->of_auto};
+    for (int i = 0; i < 3; i++) {
         const candidate before = p->best;
-        if (!of[i]->program || (i > 0 && of[i]->space == of[0]->space)) continue;
+        bool again = !of[i]->program;
+        for (int k = 0; k < i; k++)
+            again = again || of[k]->space == of[i]->space;
+        if (again || (before.program && of[i]->sec > SYN_FIX_FIRST_FAR * before.sec)) continue;
         p->aside[0] = before.arena;
         p->best = (candidate){0};
         simulate_again(p, of[i]);

@@ -19,9 +19,9 @@ double pool_when_it_wins(pool *p, const candidate *c);
 // States fixed in the best plan, unless other variants of the step are ahead by more than that may
 // gain.
 void pool_fix_best(pool *p);
-// In the plan that a search of a large step ended at (opt->ended), and in that which it explored
-// before bounds found another, as they were before they were placed: equal layers change together,
-// so few tries do.
+// In the plan that a search of a large step ended at (opt->ended), in that which it explored before
+// bounds found another, and in the fastest that no strategy proposed, as they were before they were
+// placed: equal layers change together, so few tries do.
 void pool_finish_ended(pool *p);
 // The best plan, where that came up behind the exploration; two others stay in memory.
 void pool_finish_found(pool *p, const candidate *one, const candidate *two);

@@ -196,6 +196,23 @@ static void know_sets(planner *p)
     }
 }
 
+bool planner_may_finish(const planner *p, const syn_result *r)
+{
+    double tries = SYN_FIX_TRIES * SYN_FIX_SIMULATED * r->space->problem.n_vars;
+    return p->effort->work + SYN_FIX_MOST * tries <=
+           SYN_WORK_FINISH * SYN_WORK_ALL * syn_work(p->o);
+}
+
+// Is a plan that is not the best the next, near it?
+static bool is_next(const planner *p, const syn_result *r, const syn_result *best)
+{
+    if (!p->large || p->all || r->status != SYN_OK || !r->ended || !planner_may_finish(p, r))
+        return false;
+    double sec = r->predicted_sec, least = best->predicted_sec;
+    return sec > least * (1 + SYN_ROUNDING) && sec <= least * (1 + SYN_FINISH_NEXT) &&
+           (!p->next.ended || sec < p->next.predicted_sec || p->next.predicted_sec <= least);
+}
+
 // Plans one variant in one of the two orders; true if it is the best so far.
 static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lead *lead,
                     bool memory_first)
@@ -271,7 +288,10 @@ static bool plan_by(planner *p, int64_t chunks, const bool *again, const syn_lea
         (!had || r.predicted_sec < p->best.predicted_sec * (better ? 1 : 1 - SYN_VARIANT_GAIN));
     bool worth_saying = r.status == SYN_FAILED_CHECK && !had;
     bool taken = !p->any || best || worth_saying;
-    if (taken || better) {
+    bool next = !taken && p->any && is_next(p, &r, &p->best);
+    if (next) p->next = r;
+    if (taken && had && is_next(p, &p->best, &r)) p->next = p->best;
+    if (taken || better || next) {
         hb_arena_join(p->a, own);
         p->made.stays = true;
         if (r.program) r.program->arena = p->a;
@@ -385,6 +405,7 @@ planner planner_of(hb_arena *a, ir_graph *step, const cost_model *m, const syn_o
                      .m = m,
                      .o = o,
                      .begin = pool_now(),
+                     .large = step->nodes.n > SYN_LARGE && o->strategy == SYN_AUTO,
                      .bar = o->worth,
                      .old_best = o->worth,
                      .old_leads = o->worth};

@@ -72,6 +72,10 @@ typedef struct planner {
     const syn_options *o;
     syn_result best;
     bool any; // best is a result
+    // Of a large step, in whose best plans states are fixed last of all: the next behind the best;
+    // ended NULL: none is near.
+    bool large;
+    syn_result next;
     // The best plan without pairs, which alone decides what is planned next: pairs only add plans.
     const syn_program *plain; // NULL: none fits
     double plain_sec;
@@ -137,6 +141,8 @@ double planner_time_left(const planner *p);
 bool planner_is_over(const planner *p);
 // Is so large a share of the work that is allowed done, and a plan there?
 bool planner_is_tired(const planner *p, double share);
+// Is there work left to fix states in a plan?
+bool planner_may_finish(const planner *p, const syn_result *r);
 int64_t planner_chunks(const ir_graph *g);              // micro-batches, 1: there are none
 int planner_count(const planner *p, const bool *again); // of the blocks computed again
 const bool *planner_again(const planner *p); // the blocks that the best plan computes again

@@ -79,7 +79,9 @@ typedef struct pool {
     int n_of_mesh, most_of_mesh;
     candidate of_strategy; // the fastest that fits of a strategy but `auto`; none likewise
     candidate of_all;      // the fastest of `auto` that fits on all devices; none likewise
-    candidate explored;    // the best where the exploration ended; none where a plan is finished
+    // The best where the exploration ended, and before it proposed other strategies' plans; none
+    // where a plan is finished.
+    candidate explored, of_auto;
     candidate rival;  // near the best, of other searches: the one that takes least when it wins
     double rival_sec; // what it takes then
     const candidate *held;    // must not be forgotten either; NULL: none
