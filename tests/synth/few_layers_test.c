@@ -6,6 +6,7 @@
 //            where leaving out slow devices pays and where memory binds
 //  asked     so is one whose micro-batches and blocks are asked for, and one that is larger than
 //            the limit as a variant alone
+//  finished  last of all states are fixed in its best plans, and the result is the fastest of them
 //  pairs     and counts what overlapped pairs take in all layers
 //  kinds     so is one whose runs of equal layers are many, or a layer long
 //  unlike    so is one whose layers all differ in an inner size: as one of equal layers, as large;
@@ -138,21 +139,29 @@ START_TEST(refused)
 }
 END_TEST
 
-// Two fast devices in one machine and two slow ones behind a slow network, with so much memory for
-// each layer. micro_batches, computed_again: as asked, of all blocks; 0: none of it is. *nodes, if
-// not NULL: of the step and of the variant.
+// A step, on two fast devices in one machine and two slow ones behind a slow network, with so much
+// memory for each layer.
+static ir_graph *step_on(hb_arena *a, const small_transformer *m, double mib_a_layer,
+                         cost_model *on)
+{
+    double mib = mib_a_layer * m->n_layers + 48;
+    device fast = {50, 2000, 100, 5, mib}, slow = {10, 500, 100, 5, mib};
+    *on = (cost_model){.cluster =
+                           small_cluster(a, 2, 2, (device[]){fast, fast, slow, slow}, 0.1, 200)};
+    ir_graph *g = small_attention(a, m);
+    ir_blocks(g);
+    g->batch = m->batch;
+    return g;
+}
+
+// micro_batches, computed_again: as asked, of all blocks; 0: none of it is. *nodes, if not NULL: of
+// the step and of the variant.
 static double step_of_model(small_transformer m, double mib_a_layer, int micro_batches,
                             bool computed_again, int *nodes)
 {
     hb_arena *a = hb_arena_new();
-    int layers = m.n_layers;
-    device fast = {50, 2000, 100, 5, mib_a_layer * layers + 48},
-           slow = {10, 500, 100, 5, mib_a_layer * layers + 48};
-    cost_model on = {.cluster =
-                         small_cluster(a, 2, 2, (device[]){fast, fast, slow, slow}, 0.1, 200)};
-    ir_graph *g = small_attention(a, &m);
-    ir_blocks(g);
-    g->batch = m.batch;
+    cost_model on;
+    ir_graph *g = step_on(a, &m, mib_a_layer, &on);
     syn_options o = syn_default_options();
     bool *again = HB_ARRAY(a, bool, g->n_blocks + 1);
     memset(again, computed_again, (size_t)g->n_blocks);
@@ -209,6 +218,39 @@ START_TEST(asked)
                   s14 * 1e3, edge * 1e3);
     ck_assert_msg((s44 - s14) / 30 < (s14 - s8) / 6 * 1.05, "%g, %g, %g ms", s8 * 1e3, s14 * 1e3,
                   s44 * 1e3);
+}
+END_TEST
+
+START_TEST(finished)
+{
+    hb_arena *a = hb_arena_new();
+    small_transformer m = model(2 * EDGE);
+    cost_model on;
+    ir_graph *g = step_on(a, &m, 12, &on);
+    ck_assert_int_gt(g->nodes.n, SYN_LARGE);
+    FILE *log = tmpfile();
+    ck_assert_ptr_nonnull(log);
+    syn_options o = syn_default_options();
+    o.log = log;
+    syn_result r = syn_plan(a, g, &on, &o);
+    ck_assert_int_eq(r.status, SYN_OK);
+    rewind(log);
+    char line[256];
+    double least = HUGE_VAL, from = HUGE_VAL;
+    int n = 0;
+    while (fgets(line, sizeof line, log)) {
+        double before, behind;
+        if (sscanf(line, "states fixed in a plan of %lf ms: %lf ms", &before, &behind) != 2)
+            continue;
+        n++;
+        from = fmin(from, before);
+        least = fmin(least, behind > 0 ? fmin(before, behind) : before);
+    }
+    fclose(log);
+    ck_assert_int_eq(n, 2);
+    ck_assert_double_lt(least, 0.97 * from);
+    ck_assert_double_eq_tol(r.predicted_sec * 1e3, least, 1e-5 * least);
+    hb_arena_free(a);
 }
 END_TEST
 
@@ -304,6 +346,7 @@ int main(void)
     tcase_add_test(c, refused);
     tcase_add_loop_test(c, deep, 0, test_cases(1, 2, 2));
     tcase_add_loop_test(c, asked, 0, test_cases(1, 3, 3));
+    tcase_add_test(c, finished);
     tcase_add_loop_test(c, pairs, 0, test_cases(1, 2, 2));
     tcase_add_loop_test(c, kinds, 0, test_cases(1, 2, 2));
     tcase_add_test(c, unlike);
