@@ -3,6 +3,7 @@
 # an exit code of bad input or usage, and nothing written. UPDATE_GOLDEN=1 writes the messages anew.
 set -u
 export LC_ALL=C.UTF-8
+unset HAPC_DATA # messages name the folder
 . tests/cli/commands_run.sh
 g=examples/mlp/graph.json c=clusters/laptop3.yaml t=examples/gpt2-tiny/graph.json w=$work/empty
 export g c t w
