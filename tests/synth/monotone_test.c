@@ -467,6 +467,8 @@ static const struct kept {
      "slow device, which gain nothing, took all four places"},
     {1000777000764, SLOWER, false,
      "states were not fixed in a plan that took as long as another one on other devices"},
+    {1013000003066, 2.7, true,
+     "open: two micro-batches were not tried on the four devices alone, where one does not fit"},
     {1000777000770, SLOWER, false,
      "a plan gave way to what discounts found before its states were fixed"},
     {1000777000300, 1.02, true,
