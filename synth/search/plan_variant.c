@@ -348,6 +348,10 @@ static void note_variant(planner *p, int64_t chunks, const bool *again)
     for (int i = 0; p->all && i < p->all->seen.n; i++) {
         const struct seen *x = &p->all->seen.p[i];
         if (x->chunks != chunks || memcmp(x->again, again, bytes) != 0 || isinf(x->sec)) continue;
+        // It does not fit yet; where it would be quicker other variants may.
+        bool hopes = isinf(p->last.sec) && p->last.quickest > 0 &&
+                     p->last.quickest < x->sec * (1 - SYN_SAME_PLACE);
+        if (hopes) return;
         p->no_gain = p->last.sec >= x->sec * (1 - SYN_SAME_PLACE) ? p->no_gain + 1 : 0;
         return;
     }
