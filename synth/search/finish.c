@@ -32,19 +32,6 @@ void pool_fix_best(pool *p)
     fix_states(p, others_unfinished(p), FIX_ALL);
 }
 
-// A plan as it was before it was rolled and placed.
-static void simulate_again(pool *p, const candidate *plan)
-{
-    hb_arena *own = hb_arena_new();
-    HB_PUSH(p->arena, &p->arenas, own);
-    p->b = pool_board_of(p, plan->space->mesh);
-    candidate c = pool_simulate(p, own, plan->space, &plan->choice);
-    c.priced = plan->priced;
-    c.exact = plan->exact;
-    c.lower = plan->lower;
-    pool_offer(p, &c);
-}
-
 void pool_finish_ended(pool *p)
 {
     const pool *ended = p->opt->ended;
@@ -57,7 +44,10 @@ void pool_finish_ended(pool *p)
         if (again || (before.program && of[i]->sec > SYN_FIX_FIRST_FAR * before.sec)) continue;
         p->aside[0] = before.arena;
         p->best = (candidate){0};
-        simulate_again(p, of[i]);
+        hb_arena *own = hb_arena_new();
+        HB_PUSH(p->arena, &p->arenas, own);
+        p->b = pool_board_of(p, of[i]->space->mesh);
+        pool_simulate_again(p, own, of[i]); // as it was before it was rolled and placed
         if (p->best.program && pool_fix_states(p, FIX_QUICK)) pool_polish(p);
         if (before.program && (!p->best.program || before.sec <= p->best.sec)) p->best = before;
         p->aside[0] = NULL;

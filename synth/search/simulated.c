@@ -211,6 +211,15 @@ candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_ch
     return c;
 }
 
+void pool_simulate_again(pool *p, hb_arena *arena, const candidate *plan)
+{
+    candidate c = pool_simulate(p, arena, plan->space, &plan->choice);
+    c.priced = plan->priced;
+    c.exact = plan->exact;
+    c.lower = plan->lower;
+    pool_offer(p, &c);
+}
+
 bool pool_other_forms(pool *p)
 {
     const candidate known[] = {p->best, p->paired};
@@ -221,11 +230,7 @@ bool pool_other_forms(pool *p)
         // While a second plan is finished, what leads with pairs was looked at with the first.
         if (i > 0 && isfinite(p->ahead)) continue;
         p->b = pool_board_of(p, k->space->mesh);
-        candidate c = pool_simulate(p, k->arena, k->space, &k->choice);
-        c.priced = k->priced;
-        c.exact = k->exact;
-        c.lower = k->lower;
-        pool_offer(p, &c);
+        pool_simulate_again(p, k->arena, k);
     }
     return p->best.program != known[0].program || p->paired.program != known[1].program;
 }

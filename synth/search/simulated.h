@@ -7,6 +7,8 @@
 
 // Lowers and simulates one choice of a space that lies in `arena`.
 candidate pool_simulate(pool *p, hb_arena *arena, syn_space *space, const syn_choice *choice);
+// A plan's choice once more, into `arena`, and offered to the pool.
+void pool_simulate_again(pool *p, hb_arena *arena, const candidate *plan);
 // Seconds that a plan's collectives take from the computing that hides them.
 double pool_taken(const pool *p, const syn_program *prog);
 // Share of the step: a plan that loses less to its transfers has nothing to hide.
